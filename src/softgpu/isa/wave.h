@@ -74,7 +74,6 @@ struct softgpu_wave {
 	uint32_t (*vgpr)[SOFTGPU_LANES];
 	struct softgpu_workgroup *workgroup;
 	uint32_t index; /* within the workgroup */
-	uint64_t scratch_base; /* of this wave's private memory, for flat accesses */
 	struct softgpu_translation_cache *translations;
 };
 
