@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/* The mha_decode group: what paged attention reads in one decode step, padded for its graph. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "step/mha_decode.h"
+#include "step/runner.h"
+
+/* The sizes of one step. All were checked against the runner's, so products fit. */
+typedef struct step_sizes {
+	uint32_t requests;
+	uint32_t graph_requests;
+	uint32_t query_length;
+	uint32_t block_size;
+	uint32_t page_size;
+} step_sizes_t;
+
+h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t *slot,
+				   h2d_mha_decode_t *mha_decode)
+{
+	const uint64_t requests = runner->options.max_requests;
+	const uint64_t tokens = requests * runner->options.query_length;
+	const struct {
+		const char *name;
+		size_t element_size;
+		uint64_t rows;
+		uint64_t columns;
+	} members[H2D_MHA_DECODE_MEMBERS] = {
+	    [H2D_MHA_DECODE_SLOT_MAPPING] = {"slot_mapping", sizeof(int64_t), tokens, 0},
+	    [H2D_MHA_DECODE_CONTEXT_LENS] = {"context_lens", sizeof(int32_t), requests, 0},
+	    [H2D_MHA_DECODE_BLOCK_TABLES] = {"block_tables", sizeof(int32_t), requests,
+					     runner->block_table_columns},
+	    [H2D_MHA_DECODE_KV_INDPTR] = {"kv_indptr", sizeof(int32_t), requests + 1, 0},
+	    [H2D_MHA_DECODE_POSITIONS] = {"positions", sizeof(int64_t), tokens, 0},
+	};
+	h2d_buffer_t **buffers = mha_decode->members;
+	h2d_status_t status;
+
+	for (int i = 0; i < H2D_MHA_DECODE_MEMBERS; i++) {
+		status =
+		    h2d_runner_slot_add_buffer(slot, members[i].name, members[i].element_size,
+					       members[i].rows, members[i].columns, &buffers[i]);
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
+	}
+	status = h2d_runner_slot_add_group(slot, "mha_decode", buffers, H2D_MHA_DECODE_MEMBERS,
+					   &mha_decode->group);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	status = h2d_block_table_rows_create(
+	    &mha_decode->block_table_rows, h2d_buffer_host(buffers[H2D_MHA_DECODE_BLOCK_TABLES]),
+	    runner->options.max_requests, runner->block_table_columns);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	return h2d_kv_index_generation_create(
+	    runner->device,
+	    &(h2d_kv_index_generation_description_t){
+		.max_requests = runner->options.max_requests,
+		.pages_per_request = runner->pages_per_request,
+		.pages_per_block = runner->pages_per_block,
+		.block_table_columns = runner->block_table_columns,
+		.kv_indptr = h2d_buffer_device(buffers[H2D_MHA_DECODE_KV_INDPTR]),
+		.block_tables = h2d_buffer_device(buffers[H2D_MHA_DECODE_BLOCK_TABLES]),
+	    },
+	    &mha_decode->kv_index_generation);
+}
+
+void h2d_mha_decode_destroy(h2d_mha_decode_t *mha_decode)
+{
+	h2d_kv_index_generation_destroy(&mha_decode->kv_index_generation);
+	h2d_block_table_rows_destroy(&mha_decode->block_table_rows);
+}
+
+/* ---- validation: the whole batch, before anything is written --------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static h2d_status_t
+request_error(const h2d_decode_batch_t *batch, uint32_t request, const char *format, ...)
+{
+	char detail[256];
+	char id[40] = "";
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(detail, sizeof(detail), format, arguments);
+	va_end(arguments);
+	if (batch->request_ids)
+		snprintf(id, sizeof(id), " (id %llu)",
+			 (unsigned long long)batch->request_ids[request]);
+	return h2d_error(H2D_STATUS_OUT_OF_RANGE, "mha_decode: request %u%s: %s", request, id,
+			 detail);
+}
+
+/* The context after rejection; within int32 once the batch has been validated. */
+static int64_t context_length(const h2d_decode_batch_t *batch, uint32_t request)
+{
+	const int64_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
+
+	return batch->context_lengths[request] - rejected;
+}
+
+static h2d_status_t validate_context(const h2d_runner_options_t *options,
+				     const h2d_decode_batch_t *batch, uint32_t request)
+{
+	const int32_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
+	const int64_t context = context_length(batch, request);
+
+	if (rejected < 0)
+		return request_error(batch, request, "rejected_tokens %d is negative", rejected);
+	if (context < options->query_length || context > options->max_model_length)
+		return request_error(batch, request,
+				     "context_lengths %d less rejected_tokens %d is %lld, not in "
+				     "[query_length %u, max_model_length %u]",
+				     batch->context_lengths[request], rejected, (long long)context,
+				     options->query_length, options->max_model_length);
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t validate_block_table(const h2d_runner_t *runner,
+					 const h2d_decode_batch_t *batch, uint32_t request)
+{
+	const uint32_t context = (uint32_t)context_length(batch, request);
+	const uint32_t block_size = runner->options.block_size;
+	const uint32_t needed = (context + block_size - 1) / block_size;
+	const uint32_t length = batch->block_table_lengths[request];
+	const int32_t *table = batch->block_tables[request];
+
+	if (length < needed)
+		return request_error(batch, request,
+				     "block_table_lengths %u is below the %u blocks of %u tokens",
+				     length, needed, context);
+	if (length > runner->block_table_columns)
+		return request_error(batch, request,
+				     "block_table_lengths %u is above the %u columns", length,
+				     runner->block_table_columns);
+	if (!table)
+		return request_error(batch, request, "block_tables is NULL");
+	for (uint32_t i = 0; i < needed; i++) {
+		/* A negative id is a large unsigned one. */
+		if ((uint32_t)table[i] >= runner->block_limit)
+			return request_error(batch, request,
+					     "block_tables[%u] %d is not in [0, %u)", i, table[i],
+					     runner->block_limit);
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t validate_batch(const h2d_runner_t *runner, const h2d_decode_batch_t *batch)
+{
+	const char *missing = !batch->context_lengths	    ? "context_lengths"
+			      : !batch->block_tables	    ? "block_tables"
+			      : !batch->block_table_lengths ? "block_table_lengths"
+							    : NULL;
+
+	if (batch->num_requests > runner->options.max_requests)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "mha_decode: num_requests %u is above max_requests %u",
+				 batch->num_requests, runner->options.max_requests);
+	if (batch->num_requests > 0 && missing)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "mha_decode: %s is NULL for %u requests", missing,
+				 batch->num_requests);
+	for (uint32_t i = 0; i < batch->num_requests; i++) {
+		h2d_status_t status = validate_context(&runner->options, batch, i);
+
+		if (status == H2D_STATUS_SUCCESS)
+			status = validate_block_table(runner, batch, i);
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
+/* ---- the sources ----------------------------------------------------------------------------- */
+
+/* Token j of a request is at position context - query_length + j; its slot is in that block. */
+static void write_slot_mapping(const step_sizes_t *sizes, const h2d_decode_batch_t *batch,
+			       int64_t *slot_mapping)
+{
+	const size_t tokens = (size_t)sizes->graph_requests * sizes->query_length;
+
+	for (size_t i = 0; i < tokens; i++)
+		slot_mapping[i] = -1;
+	if (batch->dummy)
+		return;
+	for (uint32_t i = 0; i < sizes->requests; i++) {
+		const int32_t *table = batch->block_tables[i];
+		const uint32_t start = (uint32_t)context_length(batch, i) - sizes->query_length;
+		uint32_t block = start / sizes->block_size;
+		uint32_t offset = start % sizes->block_size;
+
+		for (uint32_t j = 0; j < sizes->query_length; j++) {
+			*slot_mapping++ = (int64_t)table[block] * sizes->block_size + offset;
+			if (++offset == sizes->block_size) {
+				offset = 0;
+				block++;
+			}
+		}
+	}
+}
+
+/* Returns the longest context, 0 for none. */
+static int32_t write_context_lens(const step_sizes_t *sizes, const h2d_decode_batch_t *batch,
+				  int32_t *context_lens)
+{
+	int32_t longest = 0;
+
+	for (uint32_t i = 0; i < sizes->requests; i++) {
+		context_lens[i] = (int32_t)context_length(batch, i);
+		if (context_lens[i] > longest)
+			longest = context_lens[i];
+	}
+	for (uint32_t i = sizes->requests; i < sizes->graph_requests; i++)
+		context_lens[i] = 0;
+	return longest;
+}
+
+static void write_kv_indptr(const step_sizes_t *sizes, const int32_t *context_lens,
+			    int32_t *kv_indptr)
+{
+	uint32_t pages = 0;
+
+	kv_indptr[0] = 0;
+	for (uint32_t i = 0; i < sizes->graph_requests; i++) {
+		/* A padding request has no context, so its prefix stays flat. */
+		pages += ((uint32_t)context_lens[i] + sizes->page_size - 1) / sizes->page_size;
+		kv_indptr[i + 1] = (int32_t)pages;
+	}
+}
+
+static void write_positions(const step_sizes_t *sizes, const int32_t *context_lens,
+			    int64_t *positions)
+{
+	for (uint32_t i = 0; i < sizes->requests; i++) {
+		int64_t position = context_lens[i] - (int64_t)sizes->query_length;
+
+		for (uint32_t j = 0; j < sizes->query_length; j++)
+			*positions++ = position++;
+	}
+	memset(positions, 0,
+	       (size_t)(sizes->graph_requests - sizes->requests) * sizes->query_length *
+		   sizeof(*positions));
+}
+
+static int32_t write_sources(h2d_mha_decode_t *mha_decode, const step_sizes_t *sizes,
+			     const h2d_decode_batch_t *batch)
+{
+	h2d_buffer_t *const *members = mha_decode->members;
+	int32_t *context_lens = h2d_buffer_host(members[H2D_MHA_DECODE_CONTEXT_LENS]);
+	int32_t longest = write_context_lens(sizes, batch, context_lens);
+
+	write_slot_mapping(sizes, batch, h2d_buffer_host(members[H2D_MHA_DECODE_SLOT_MAPPING]));
+	h2d_block_table_rows_write(&mha_decode->block_table_rows, batch->block_tables,
+				   batch->block_table_lengths, sizes->requests,
+				   sizes->graph_requests);
+	write_kv_indptr(sizes, context_lens, h2d_buffer_host(members[H2D_MHA_DECODE_KV_INDPTR]));
+	write_positions(sizes, context_lens, h2d_buffer_host(members[H2D_MHA_DECODE_POSITIONS]));
+	return longest;
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+static h2d_mha_decode_step_t view_of_slot(const h2d_runner_t *runner, uint32_t slot)
+{
+	const h2d_mha_decode_t *mha_decode = &runner->slots[slot].mha_decode;
+	h2d_buffer_t *const *members = mha_decode->members;
+
+	return (h2d_mha_decode_step_t){
+	    .slot = slot,
+	    .slot_mapping = h2d_buffer_device(members[H2D_MHA_DECODE_SLOT_MAPPING]),
+	    .context_lens = h2d_buffer_device(members[H2D_MHA_DECODE_CONTEXT_LENS]),
+	    .block_tables = h2d_buffer_device(members[H2D_MHA_DECODE_BLOCK_TABLES]),
+	    .kv_indptr = h2d_buffer_device(members[H2D_MHA_DECODE_KV_INDPTR]),
+	    .positions = h2d_buffer_device(members[H2D_MHA_DECODE_POSITIONS]),
+	    .kv_indices = mha_decode->kv_index_generation.kv_indices,
+	    .block_table_columns = runner->block_table_columns,
+	};
+}
+
+h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
+				    const h2d_decode_batch_t *batch, h2d_mha_decode_step_t *step)
+{
+	h2d_mha_decode_t *mha_decode;
+	step_sizes_t sizes;
+	int32_t longest;
+	h2d_status_t status;
+
+	if (!runner || !stream || !batch)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mha_decode_prepare: %s is NULL",
+				 !runner   ? "runner"
+				 : !stream ? "stream"
+					   : "batch");
+	status = validate_batch(runner, batch);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	mha_decode = &runner->slots[runner->slot].mha_decode;
+	status = h2d_group_check_writable(mha_decode->group, stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+
+	sizes = (step_sizes_t){
+	    .requests = batch->num_requests,
+	    .graph_requests = h2d_runner_graph_requests(runner, batch->num_requests),
+	    .query_length = runner->options.query_length,
+	    .block_size = runner->options.block_size,
+	    .page_size = runner->options.page_size,
+	};
+	longest = write_sources(mha_decode, &sizes, batch);
+
+	const int64_t requests = sizes.graph_requests;
+	const int64_t tokens = requests * sizes.query_length;
+	const int64_t counts[H2D_MHA_DECODE_MEMBERS] = {
+	    [H2D_MHA_DECODE_SLOT_MAPPING] = tokens,   [H2D_MHA_DECODE_CONTEXT_LENS] = requests,
+	    [H2D_MHA_DECODE_BLOCK_TABLES] = requests, [H2D_MHA_DECODE_KV_INDPTR] = requests + 1,
+	    [H2D_MHA_DECODE_POSITIONS] = tokens,
+	};
+	status = h2d_group_publish(mha_decode->group, stream, counts, NULL);
+	if (status != H2D_STATUS_SUCCESS || !step)
+		return status;
+
+	*step = view_of_slot(runner, runner->slot);
+	step->num_requests = sizes.requests;
+	step->graph_requests = sizes.graph_requests;
+	step->max_context_length = longest;
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t check_slot(const h2d_runner_t *runner, uint32_t slot)
+{
+	if (slot >= runner->options.slots)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "mha_decode: slot %u is not in [0, %u)",
+				 slot, runner->options.slots);
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t check_graph_requests(const h2d_runner_t *runner, uint32_t graph_requests)
+{
+	if (graph_requests > runner->options.max_requests)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "mha_decode: graph_requests %u is above max_requests %u",
+				 graph_requests, runner->options.max_requests);
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_mha_decode_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_t *stream,
+					       uint32_t slot, uint32_t graph_requests)
+{
+	h2d_status_t status;
+
+	if (!runner || !stream)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_mha_decode_enqueue_kv_indices: %s is NULL",
+				 !runner ? "runner" : "stream");
+	status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_graph_requests(runner, graph_requests);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	return h2d_kv_index_generation_enqueue(&runner->slots[slot].mha_decode.kv_index_generation,
+					       stream, graph_requests);
+}
+
+h2d_status_t h2d_mha_decode_view(const h2d_runner_t *runner, uint32_t slot,
+				 h2d_mha_decode_step_t *step)
+{
+	h2d_status_t status;
+
+	if (!runner || !step)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mha_decode_view: %s is NULL",
+				 !runner ? "runner" : "step");
+	status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		*step = view_of_slot(runner, slot);
+	return status;
+}

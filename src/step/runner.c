@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Runners: publication slots with one owner each, rotated by forward, and their groups by name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "step/runner.h"
+#include "step/runner_options.h"
+
+h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *name,
+					size_t element_size, uint64_t rows, uint64_t columns,
+					h2d_buffer_t **buffer)
+{
+	const h2d_buffer_description_t description = {
+	    .name = name,
+	    .element_size = element_size,
+	    .dimensions = columns ? 2 : 1,
+	    .shape = {rows, columns},
+	    .unit = H2D_COUNT_ROWS,
+	};
+
+	return h2d_buffer_allocate(slot->owner, &description, buffer);
+}
+
+h2d_status_t h2d_runner_slot_add_group(h2d_runner_slot_t *slot, const char *name,
+				       h2d_buffer_t *const buffers[], uint32_t count,
+				       h2d_group_t **group)
+{
+	h2d_named_group_t *groups =
+	    realloc(slot->groups, (slot->num_groups + 1) * sizeof(*slot->groups));
+	h2d_status_t status;
+
+	if (!groups)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "runner: no memory for group %s", name);
+	slot->groups = groups;
+	status = h2d_group_create(slot->owner, name, buffers, count, group);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	groups[slot->num_groups++] = (h2d_named_group_t){.name = name, .group = *group};
+	return H2D_STATUS_SUCCESS;
+}
+
+/* Buffers first, then groups, then transports: they are chosen by what groups there are. */
+static h2d_status_t create_slot(h2d_runner_t *runner, uint32_t index)
+{
+	h2d_runner_slot_t *slot = &runner->slots[index];
+	char name[32];
+	const h2d_owner_options_t owner_options = {
+	    .name = name,
+	    .backend = runner->backend,
+	    .timeout_ns = runner->options.timeout_ns,
+	    .pack_limit_bytes = runner->options.pack_limit_bytes,
+	    .omit_end_fence = runner->options.omit_end_fence,
+	};
+	h2d_status_t status;
+
+	snprintf(name, sizeof(name), "slot %u", index);
+	status = h2d_owner_create(runner->device, runner->registry, &owner_options, &slot->owner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_mha_decode_create(runner, slot, &slot->mha_decode);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_owner_select_transports(slot->owner);
+	return status;
+}
+
+/* A queue that has failed executes nothing more: then there is nothing to wait for. */
+static h2d_status_t drain_slot(h2d_runner_slot_t *slot)
+{
+	h2d_status_t status;
+
+	if (!slot->owner)
+		return H2D_STATUS_SUCCESS;
+	status = h2d_owner_fail(slot->owner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_owner_drain(slot->owner);
+	return status == H2D_STATUS_TIMEOUT ? status : H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t destroy_slot(h2d_runner_slot_t *slot)
+{
+	h2d_status_t status = h2d_owner_destroy(slot->owner);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	h2d_mha_decode_destroy(&slot->mha_decode);
+	free(slot->groups);
+	*slot = (h2d_runner_slot_t){0};
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t create_slots(h2d_runner_t *runner)
+{
+	h2d_status_t status;
+
+	runner->slots = calloc(runner->options.slots, sizeof(*runner->slots));
+	if (!runner->slots)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "runner: no memory for %u slots",
+				 runner->options.slots);
+	status = h2d_registry_create(&runner->registry);
+	for (uint32_t i = 0; i < runner->options.slots && status == H2D_STATUS_SUCCESS; i++)
+		status = create_slot(runner, i);
+	return status;
+}
+
+h2d_status_t h2d_runner_create(h2d_device_t *device, const h2d_runner_options_t *options,
+			       h2d_runner_t **runner)
+{
+	h2d_runner_t *created;
+	h2d_status_t status;
+
+	if (!device || !options || !runner)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_runner_create: %s is NULL",
+				 !device    ? "device"
+				 : !options ? "options"
+					    : "runner");
+	created = calloc(1, sizeof(*created));
+	if (!created)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "runner: no memory");
+	created->device = device;
+	status = h2d_runner_set_options(created, options);
+	if (status == H2D_STATUS_SUCCESS)
+		status = create_slots(created);
+	if (status != H2D_STATUS_SUCCESS) {
+		char message[512];
+
+		/* What cleaning up has to say must not replace the reason. */
+		snprintf(message, sizeof(message), "%s", h2d_error_message());
+		(void)h2d_runner_destroy(created);
+		return h2d_error(status, "%s", message);
+	}
+	*runner = created;
+	return H2D_STATUS_SUCCESS;
+}
+
+/* All slots are drained before the first is destroyed, so that a timeout leaves them all. */
+h2d_status_t h2d_runner_destroy(h2d_runner_t *runner)
+{
+	const uint32_t slots = runner && runner->slots ? runner->options.slots : 0;
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+
+	if (!runner)
+		return H2D_STATUS_SUCCESS;
+	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
+		status = drain_slot(&runner->slots[i]);
+	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
+		status = destroy_slot(&runner->slots[i]);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_registry_destroy(runner->registry);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	free(runner->slots);
+	free(runner->captured_batch_sizes);
+	free(runner);
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_backend_t h2d_runner_backend(const h2d_runner_t *runner)
+{
+	return runner->backend;
+}
+
+uint32_t h2d_runner_slot(const h2d_runner_t *runner)
+{
+	return runner->slot;
+}
+
+h2d_owner_t *h2d_runner_owner(const h2d_runner_t *runner, uint32_t slot)
+{
+	return slot < runner->options.slots ? runner->slots[slot].owner : NULL;
+}
+
+h2d_status_t h2d_runner_group(const h2d_runner_t *runner, const char *name, h2d_group_t **group)
+{
+	const h2d_runner_slot_t *slot;
+
+	if (!runner || !name || !group)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_runner_group: %s is NULL",
+				 !runner ? "runner"
+				 : !name ? "name"
+					 : "group");
+	slot = &runner->slots[runner->slot];
+	for (uint32_t i = 0; i < slot->num_groups; i++) {
+		if (strcmp(slot->groups[i].name, name) == 0) {
+			*group = slot->groups[i].group;
+			return H2D_STATUS_SUCCESS;
+		}
+	}
+	return h2d_error(H2D_STATUS_NOT_FOUND, "runner: no group is named \"%s\"", name);
+}
+
+uint32_t h2d_runner_graph_requests(const h2d_runner_t *runner, uint32_t num_requests)
+{
+	for (uint32_t i = 0; i < runner->options.num_captured_batch_sizes; i++) {
+		if (runner->captured_batch_sizes[i] >= num_requests)
+			return runner->captured_batch_sizes[i];
+	}
+	return num_requests;
+}
+
+/*
+ * The slot moves only once its epoch has begun, so that a refused begin changes nothing. An epoch
+ * still open in the current slot would be left behind half prepared.
+ */
+h2d_status_t h2d_runner_begin(h2d_runner_t *runner, h2d_stream_t *stream)
+{
+	uint32_t next;
+	h2d_status_t status;
+
+	if (!runner)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_runner_begin: runner is NULL");
+	next = (runner->slot + 1) % runner->options.slots;
+	if (h2d_owner_state(runner->slots[runner->slot].owner) == H2D_OWNER_ACTIVE)
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "runner: slot %u has an epoch that is not finished", runner->slot);
+	status = h2d_owner_begin(runner->slots[next].owner, stream);
+	if (status == H2D_STATUS_SUCCESS)
+		runner->slot = next;
+	return status;
+}
+
+h2d_status_t h2d_runner_finish(h2d_runner_t *runner, h2d_stream_t *stream)
+{
+	if (!runner)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_runner_finish: runner is NULL");
+	return h2d_owner_finish(runner->slots[runner->slot].owner, stream);
+}
+
+h2d_status_t h2d_runner_record(h2d_runner_t *runner, h2d_stream_t *stream)
+{
+	if (!runner)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_runner_record: runner is NULL");
+	return h2d_owner_record(runner->slots[runner->slot].owner, stream);
+}

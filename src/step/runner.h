@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What a serving group sees of its runner: the checked options and the making of a slot. */
+#ifndef H2DPUB_SRC_STEP_RUNNER_H
+#define H2DPUB_SRC_STEP_RUNNER_H
+
+#include <h2dpub/step.h>
+
+#include "step/mha_decode.h"
+
+typedef struct h2d_named_group {
+	const char *name;
+	h2d_group_t *group;
+} h2d_named_group_t;
+
+/* One publication slot: an owner with all buffers and groups of a step. */
+typedef struct h2d_runner_slot {
+	h2d_owner_t *owner;
+	h2d_named_group_t *groups;
+	uint32_t num_groups;
+	h2d_mha_decode_t mha_decode;
+} h2d_runner_slot_t;
+
+struct h2d_runner {
+	h2d_device_t *device;
+	h2d_runner_options_t
+	    options; /* page_size never 0; captured_batch_sizes points to our copy */
+	h2d_backend_t backend;
+	uint32_t *captured_batch_sizes;
+
+	/* Follow from the options; their products were checked not to overflow. */
+	uint32_t block_table_columns; /* blocks of the longest context */
+	uint32_t pages_per_block;
+	uint32_t pages_per_request; /* physical pages of the longest context */
+	uint32_t block_limit;	    /* block ids are below it */
+
+	h2d_registry_t *registry;
+	h2d_runner_slot_t *slots;
+	uint32_t slot;
+};
+
+/*
+ * Allocates a contiguous buffer of the slot whose counts are rows: columns elements a row (0: the
+ * buffer has one dimension).
+ */
+h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *name,
+					size_t element_size, uint64_t rows, uint64_t columns,
+					h2d_buffer_t **buffer);
+
+/* Makes a group of the slot that h2d_runner_group() finds by name (a constant string). */
+h2d_status_t h2d_runner_slot_add_group(h2d_runner_slot_t *slot, const char *name,
+				       h2d_buffer_t *const buffers[], uint32_t count,
+				       h2d_group_t **group);
+
+#endif
