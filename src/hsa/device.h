@@ -20,9 +20,16 @@ h2d_status_t h2d_device_create_host_signal(h2d_device_t *device, hsa_signal_valu
 					   hsa_signal_t *signal);
 void h2d_device_destroy_signal(hsa_signal_t signal);
 
-/* Stores / adds to a signal that nobody decrements at the moment. */
+/* Stores to a signal that nobody decrements at the moment; adds to one that somebody may. */
 void h2d_device_store_signal(hsa_signal_t signal, hsa_signal_value_t value);
 void h2d_device_add_signal(hsa_signal_t signal, hsa_signal_value_t value);
+
+/*
+ * Waits until signal is at most 0, at most timeout_ns, whatever became of queues and device: for
+ * copies that outlive the queue they belong to. TIMEOUT; what names the object in the message.
+ */
+h2d_status_t h2d_device_wait_signal(h2d_device_t *device, hsa_signal_t signal, uint64_t timeout_ns,
+				    const char *what);
 
 /*
  * One asynchronous host-to-device copy of size > 0 bytes: starts when dependency (handle 0: none)

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs: recording dispatches of a stream and replaying them with one doorbell. */
+#include "hsa/graph.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "hsa/stream_state.h"
+
+/* Kernel arguments of each dispatch start on a cache line. */
+#define KERNEL_ARGUMENT_ALIGNMENT 64
+
+/* A graph in the making: its packets' kernarg_address are offsets into kernel_arguments. */
+struct h2d_recording {
+	h2d_packet_t *packets;
+	uint32_t count;
+	uint32_t capacity;
+	uint8_t *kernel_arguments;
+	size_t kernel_arguments_size;
+	size_t kernel_arguments_capacity;
+};
+
+struct h2d_graph {
+	h2d_device_t *device;
+	h2d_packet_t *packets;
+	uint32_t count;
+	void *kernel_arguments;
+	hsa_signal_t completion; /* replays that have not ended */
+	uint64_t timeout_ns;
+	h2d_stream_t *stream; /* of the last replay, at first the recording's */
+};
+
+/* ---- recording ------------------------------------------------------------------------------- */
+
+h2d_status_t h2d_graph_begin_capture(h2d_stream_t *stream)
+{
+	if (stream == NULL)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_graph_begin_capture: stream is NULL");
+	if (h2d_stream_is_capturing(stream))
+		return h2d_error(H2D_STATUS_CAPTURE_ACTIVE,
+				 "stream %" PRIu64 " is recording a graph already",
+				 stream->state->identity);
+	struct h2d_recording *recording = calloc(1, sizeof(*recording));
+	if (recording == NULL)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a recording");
+	atomic_store_explicit(&stream->state->recording, recording, memory_order_relaxed);
+	return H2D_STATUS_SUCCESS;
+}
+
+static bool reserve_packet(struct h2d_recording *recording)
+{
+	if (recording->count < recording->capacity)
+		return true;
+	uint32_t capacity = recording->capacity == 0 ? 16 : 2 * recording->capacity;
+	h2d_packet_t *packets = realloc(recording->packets, capacity * sizeof(*packets));
+	if (packets == NULL)
+		return false;
+	recording->packets = packets;
+	recording->capacity = capacity;
+	return true;
+}
+
+static bool reserve_kernel_arguments(struct h2d_recording *recording, size_t size)
+{
+	size_t needed = recording->kernel_arguments_size + size + KERNEL_ARGUMENT_ALIGNMENT;
+
+	if (needed <= recording->kernel_arguments_capacity)
+		return true;
+	uint8_t *bytes = realloc(recording->kernel_arguments, 2 * needed);
+	if (bytes == NULL)
+		return false;
+	recording->kernel_arguments = bytes;
+	recording->kernel_arguments_capacity = 2 * needed;
+	return true;
+}
+
+h2d_status_t h2d_graph_record(h2d_stream_t *stream, const h2d_packet_t *packet,
+			      const void *kernel_arguments, size_t kernel_arguments_size)
+{
+	struct h2d_recording *recording =
+		atomic_load_explicit(&stream->state->recording, memory_order_relaxed);
+
+	if (kernel_arguments_size > UINT32_MAX || recording->count == UINT32_MAX / 2)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "recording %zu bytes of kernel arguments as dispatch %u",
+				 kernel_arguments_size, recording->count);
+	if (!reserve_packet(recording) ||
+	    !reserve_kernel_arguments(recording, kernel_arguments_size))
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory to record dispatch %u",
+				 recording->count);
+	size_t offset = recording->kernel_arguments_size;
+	if (kernel_arguments_size != 0)
+		memcpy(recording->kernel_arguments + offset, kernel_arguments,
+		       kernel_arguments_size);
+	recording->kernel_arguments_size =
+		(offset + kernel_arguments_size + KERNEL_ARGUMENT_ALIGNMENT - 1) &
+		~(size_t)(KERNEL_ARGUMENT_ALIGNMENT - 1);
+	recording->packets[recording->count] = *packet;
+	recording->packets[recording->count].dispatch.kernarg_address = (void *)offset;
+	recording->count++;
+	return H2D_STATUS_SUCCESS;
+}
+
+static void free_recording(struct h2d_recording *recording)
+{
+	free(recording->packets);
+	free(recording->kernel_arguments);
+	free(recording);
+}
+
+/* Gives the graph its kernel arguments and packets; the recording keeps neither of its packets. */
+static h2d_status_t fill_graph(h2d_graph_t *graph, struct h2d_recording *recording)
+{
+	h2d_status_t status = h2d_device_create_signal(graph->device, 0, &graph->completion);
+
+	if (status == H2D_STATUS_SUCCESS && recording->kernel_arguments_size != 0)
+		status = h2d_device_allocate_kernel_arguments(graph->device,
+							      recording->kernel_arguments_size,
+							      &graph->kernel_arguments);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	if (recording->kernel_arguments_size != 0)
+		memcpy(graph->kernel_arguments, recording->kernel_arguments,
+		       recording->kernel_arguments_size);
+	graph->packets = recording->packets;
+	graph->count = recording->count;
+	recording->packets = NULL;
+	for (uint32_t i = 0; i < graph->count; i++) {
+		hsa_kernel_dispatch_packet_t *dispatch = &graph->packets[i].dispatch;
+		size_t offset = (size_t)dispatch->kernarg_address;
+		dispatch->kernarg_address = (uint8_t *)graph->kernel_arguments + offset;
+	}
+	if (graph->count != 0)
+		graph->packets[graph->count - 1].dispatch.completion_signal = graph->completion;
+	return H2D_STATUS_SUCCESS;
+}
+
+static void free_graph(h2d_graph_t *graph)
+{
+	h2d_device_free(graph->device, graph->kernel_arguments);
+	h2d_device_destroy_signal(graph->completion);
+	free(graph->packets);
+	free(graph);
+}
+
+h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **graph)
+{
+	if (stream == NULL || graph == NULL)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_graph_end_capture: %s is NULL",
+				 stream == NULL ? "stream" : "graph");
+	struct h2d_stream_state *state = stream->state;
+	struct h2d_recording *recording =
+		atomic_load_explicit(&state->recording, memory_order_relaxed);
+	if (recording == NULL)
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "stream %" PRIu64 " is not recording a graph", state->identity);
+	atomic_store_explicit(&state->recording, NULL, memory_order_relaxed);
+
+	h2d_graph_t *created = calloc(1, sizeof(*created));
+	if (created == NULL) {
+		free_recording(recording);
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a graph");
+	}
+	created->device = state->device;
+	created->timeout_ns = state->timeout_ns;
+	created->stream = stream;
+	h2d_status_t status = fill_graph(created, recording);
+	free_recording(recording);
+	if (status != H2D_STATUS_SUCCESS) {
+		free_graph(created);
+		return status;
+	}
+	h2d_device_retain(created->device);
+	h2d_stream_retain(stream);
+	*graph = created;
+	return H2D_STATUS_SUCCESS;
+}
+
+/* ---- replaying ------------------------------------------------------------------------------- */
+
+static h2d_status_t check_launch(const h2d_graph_t *graph, const h2d_stream_t *stream)
+{
+	if (graph == NULL || stream == NULL)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_graph_launch: %s is NULL",
+				 graph == NULL ? "graph" : "stream");
+	if (stream->state->device != graph->device)
+		return h2d_error(H2D_STATUS_WRONG_DEVICE,
+				 "a graph of GPU %u on a stream of GPU %u",
+				 graph->device->info.index, stream->state->device->info.index);
+	if (h2d_stream_is_capturing(stream))
+		return h2d_error(H2D_STATUS_CAPTURE_ACTIVE,
+				 "stream %" PRIu64 " is recording a graph",
+				 stream->state->identity);
+	return H2D_STATUS_SUCCESS;
+}
+
+/* The graph holds the stream of its last replay: destroying it needs to know of its failure. */
+static void hold_stream(h2d_graph_t *graph, h2d_stream_t *stream)
+{
+	if (graph->stream == stream)
+		return;
+	h2d_stream_retain(stream);
+	h2d_stream_release(graph->stream);
+	graph->stream = stream;
+}
+
+h2d_status_t h2d_graph_launch(h2d_graph_t *graph, h2d_stream_t *stream)
+{
+	h2d_status_t status = check_launch(graph, stream);
+
+	if (status != H2D_STATUS_SUCCESS || graph->count == 0)
+		return status;
+	/* Relaxed: the last packet, which takes it off again, is published with release. */
+	hsa_signal_add_relaxed(graph->completion, 1);
+	status = h2d_stream_submit(stream, graph->packets, graph->count);
+	if (status != H2D_STATUS_SUCCESS)
+		hsa_signal_subtract_relaxed(graph->completion, 1);
+	else
+		hold_stream(graph, stream);
+	return status;
+}
+
+uint32_t h2d_graph_dispatch_count(const h2d_graph_t *graph)
+{
+	return graph->count;
+}
+
+h2d_status_t h2d_graph_destroy(h2d_graph_t *graph)
+{
+	if (graph == NULL)
+		return H2D_STATUS_SUCCESS;
+	h2d_status_t status =
+		h2d_stream_wait_signal(graph->stream, graph->completion, graph->timeout_ns,
+				       "the replays of a graph");
+	/* A failed queue executes nothing more, so there is nothing to wait for. */
+	if (status != H2D_STATUS_SUCCESS && !h2d_stream_failed(graph->stream->state))
+		return status;
+	h2d_device_t *device = graph->device;
+	h2d_stream_release(graph->stream);
+	free_graph(graph);
+	h2d_device_release(device);
+	return H2D_STATUS_SUCCESS;
+}
