@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* Groups: buffers that are published by one call, all of them or none. */
+#include "publish/group.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "publish/reason.h"
+#include "publish/transport.h"
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *const buffers[],
+			    uint32_t count, h2d_group_t **made)
+{
+	size_t entries = count ? count : 1; /* calloc(0) may return NULL */
+	h2d_group_t *group = calloc(1, sizeof(*group));
+	h2d_status_t status;
+	uint32_t i;
+
+	if (!group)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for group '%s'", name);
+	group->owner = owner;
+	group->size = count;
+	group->transport = H2D_BACKEND_DIRECT;
+	group->name = strdup(name);
+	group->buffers = calloc(entries, sizeof(*group->buffers));
+	group->ledger_index = calloc(entries, sizeof(*group->ledger_index));
+	group->capacity = calloc(entries, sizeof(*group->capacity));
+	group->bytes_per_count = calloc(entries, sizeof(*group->bytes_per_count));
+	group->source = calloc(entries, sizeof(*group->source));
+	group->destination = calloc(entries, sizeof(*group->destination));
+	group->counts = calloc(entries, sizeof(*group->counts));
+	group->bytes = calloc(entries, sizeof(*group->bytes));
+	group->position_count = owner->buffer_count;
+	group->position = calloc(owner->buffer_count + 1, sizeof(*group->position));
+	if (!group->name || !group->buffers || !group->ledger_index || !group->capacity ||
+	    !group->bytes_per_count || !group->source || !group->destination || !group->counts ||
+	    !group->bytes || !group->position) {
+		h2d_group_free(group);
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for group '%s'", name);
+	}
+	for (i = 0; i < group->position_count; i++)
+		group->position[i] = count;
+	for (i = 0; i < count; i++) {
+		h2d_buffer_t *buffer = buffers[i];
+
+		group->buffers[i] = buffer;
+		group->ledger_index[i] = buffer->index;
+		group->capacity[i] = buffer->capacity;
+		group->bytes_per_count[i] = buffer->bytes_per_count;
+		group->source[i] = buffer->source;
+		group->destination[i] = buffer->destination;
+		group->counts[i] = H2D_COUNT_OMITTED;
+		group->position[buffer->index] = i;
+	}
+	status = h2d_owner_add_group(owner, group);
+	if (status != H2D_STATUS_SUCCESS) {
+		h2d_group_free(group);
+		return status;
+	}
+	*made = group;
+	return H2D_STATUS_SUCCESS;
+}
+
+void h2d_group_free(h2d_group_t *group)
+{
+	h2d_packed_destroy(group->packed);
+	h2d_pull_destroy(group->pull);
+	free(group->position);
+	free(group->bytes);
+	free(group->counts);
+	free(group->destination);
+	free(group->source);
+	free(group->bytes_per_count);
+	free(group->capacity);
+	free(group->ledger_index);
+	free(group->buffers);
+	free(group->name);
+	free(group);
+}
+
+h2d_status_t h2d_group_create(h2d_owner_t *owner, const char *name, h2d_buffer_t *const buffers[],
+			      uint32_t count, h2d_group_t **group)
+{
+	h2d_status_t status;
+	uint32_t i, j;
+
+	if (!owner || !name || !group || (count > 0 && !buffers))
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_group_create: an argument is NULL");
+	status = h2d_owner_check_idle(owner, "make groups before the first begin");
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	for (i = 0; i < count; i++) {
+		if (!buffers[i])
+			return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+					 "group '%s': member %" PRIu32 " is NULL", name, i);
+		if (buffers[i]->owner != owner)
+			return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+					 "group '%s' of owner '%s': buffer '%s' belongs to owner '%s'",
+					 name, owner->name, buffers[i]->name,
+					 buffers[i]->owner->name);
+		for (j = 0; j < i; j++)
+			if (buffers[j] == buffers[i])
+				return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+						 "group '%s' of owner '%s' has a destination twice: "
+						 "buffer '%s'",
+						 name, owner->name, buffers[i]->name);
+	}
+	return h2d_group_make(owner, name, buffers, count, group);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+h2d_backend_t h2d_group_transport(const h2d_group_t *group)
+{
+	return group->transport;
+}
+
+const char *h2d_group_fallback_reason(const h2d_group_t *group)
+{
+	return group->fallback_reason;
+}
+
+uint32_t h2d_group_size(const h2d_group_t *group)
+{
+	return group->size;
+}
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+h2d_status_t h2d_group_set_count(h2d_group_t *group, const h2d_buffer_t *buffer, int64_t count)
+{
+	uint32_t position;
+
+	if (!group || !buffer)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_group_set_count: an argument is NULL");
+	position = buffer->owner == group->owner && buffer->index < group->position_count
+			   ? group->position[buffer->index]
+			   : group->size;
+	if (position == group->size)
+		return h2d_error(H2D_STATUS_NOT_FOUND,
+				 "group '%s' of owner '%s' has no buffer '%s' of owner '%s'",
+				 group->name, group->owner->name, buffer->name,
+				 buffer->owner->name);
+	group->counts[position] = count;
+	return H2D_STATUS_SUCCESS;
+}
+
+void h2d_group_reset_counts(h2d_group_t *group)
+{
+	uint32_t i;
+
+	for (i = 0; i < group->size; i++)
+		group->counts[i] = H2D_COUNT_OMITTED;
+}
+
+/* ---- publishing ------------------------------------------------------------------------------ */
+
+/* Checks a member that was published in this epoch: it needs a reason and an acquired source. */
+static h2d_status_t check_republication(const h2d_group_t *group, uint32_t member,
+					const char *reason)
+{
+	const h2d_owner_t *owner = group->owner;
+
+	if (!h2d_reason_is_valid(reason))
+		return h2d_error(H2D_STATUS_ALREADY_PUBLISHED,
+				 "buffer '%s' of group '%s', owner '%s': a repeated publish in epoch "
+				 "%" PRIu64 " needs a republish_reason",
+				 group->buffers[member]->name, group->name, owner->name,
+				 owner->epoch);
+	if (owner->in_use_epoch[group->ledger_index[member]] == owner->epoch)
+		return h2d_error(H2D_STATUS_SOURCE_IN_USE,
+				 "buffer '%s' of group '%s', owner '%s': acquire_write before "
+				 "modifying the source again in epoch %" PRIu64,
+				 group->buffers[member]->name, group->name, owner->name,
+				 owner->epoch);
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t count_error(const h2d_group_t *group, uint32_t member, int64_t count)
+{
+	return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+			 "buffer '%s' of group '%s', owner '%s': count %" PRId64
+			 " is not in [0, %" PRIu64 "], its capacity",
+			 group->buffers[member]->name, group->name, group->owner->name, count,
+			 group->capacity[member]);
+}
+
+/*
+ * Checks all members and works out their bytes and how many have any. Changes nothing that a later
+ * publication could see.
+ */
+static h2d_status_t validate(h2d_group_t *group, const int64_t counts[],
+			     const char *const reasons[], uint32_t *active)
+{
+	const uint64_t *published_epoch = group->owner->published_epoch;
+	uint64_t epoch = group->owner->epoch;
+	h2d_status_t status;
+	uint32_t i;
+
+	*active = 0;
+	for (i = 0; i < group->size; i++) {
+		int64_t count = counts[i];
+
+		group->bytes[i] = 0;
+		if (count == H2D_COUNT_OMITTED)
+			continue;
+		if (published_epoch[group->ledger_index[i]] == epoch) {
+			status = check_republication(group, i, reasons ? reasons[i] : NULL);
+			if (status != H2D_STATUS_SUCCESS)
+				return status;
+		}
+		if ((uint64_t)count > group->capacity[i])
+			return count_error(group, i, count);
+		group->bytes[i] = (uint64_t)count * group->bytes_per_count[i];
+		*active += group->bytes[i] != 0;
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
+/* Enters a validated publication in the ledger. */
+static void enter(h2d_group_t *group, const int64_t counts[])
+{
+	h2d_owner_t *owner = group->owner;
+	uint64_t epoch = owner->epoch;
+	uint32_t i;
+
+	for (i = 0; i < group->size; i++) {
+		uint32_t index = group->ledger_index[i];
+
+		if (counts[i] == H2D_COUNT_OMITTED)
+			continue;
+		owner->published_epoch[index] = epoch;
+		owner->in_use_epoch[index] = group->bytes[i] ? epoch : 0;
+		owner->totals.bytes += group->bytes[i];
+	}
+}
+
+static h2d_status_t submit(h2d_group_t *group, h2d_stream_t *stream, uint32_t active)
+{
+	switch (group->transport) {
+	case H2D_BACKEND_PULL:
+		return h2d_pull_submit(group, stream, active);
+	case H2D_BACKEND_PACKED:
+		/* One member alone needs no kernel, and leaves an arena in flight alone. */
+		if (active > 1)
+			return h2d_packed_submit(group, stream);
+		break;
+	case H2D_BACKEND_DIRECT:
+		break;
+	}
+	return h2d_direct_submit(group, stream);
+}
+
+h2d_status_t h2d_group_publish(h2d_group_t *group, h2d_stream_t *stream, const int64_t counts[],
+			       const char *const reasons[])
+{
+	h2d_owner_t *owner;
+	h2d_status_t status;
+	bool shared; /* with the group's own descriptors */
+	uint32_t active;
+
+	if (!group || !stream)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_group_publish: an argument is NULL");
+	owner = group->owner;
+	status = h2d_owner_check_active(owner, stream, "group", group->name);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	if (!counts)
+		counts = group->counts;
+	status = validate(group, counts, reasons, &active);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	shared = active > 1 && group->transport != H2D_BACKEND_DIRECT;
+	if (shared && group->in_flight_epoch == owner->epoch)
+		return h2d_error(H2D_STATUS_TRANSPORT_IN_FLIGHT,
+				 "group '%s' of owner '%s': transport counts are in flight; acquire "
+				 "sources first (of a member published in epoch %" PRIu64 ")",
+				 group->name, owner->name, owner->epoch);
+	enter(group, counts);
+	if (active == 0)
+		return H2D_STATUS_SUCCESS;
+	status = submit(group, stream, active);
+	if (status != H2D_STATUS_SUCCESS)
+		return h2d_owner_fail_with(owner, status, "publish of group '%s'", group->name);
+	if (shared)
+		group->in_flight_epoch = owner->epoch;
+	owner->totals.publications++;
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_group_check_writable(const h2d_group_t *group, h2d_stream_t *stream)
+{
+	h2d_owner_t *owner;
+	h2d_status_t status;
+	uint32_t i;
+
+	if (!group || !stream)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_group_check_writable: an argument is NULL");
+	owner = group->owner;
+	status = h2d_owner_check_active(owner, stream, "group", group->name);
+	for (i = 0; i < group->size && status == H2D_STATUS_SUCCESS; i++)
+		if (owner->published_epoch[group->ledger_index[i]] == owner->epoch)
+			status = check_republication(group, i, NULL);
+	return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A group's inside, as transports see it: dense arrays with one entry a member. */
+#ifndef H2DPUB_SRC_PUBLISH_GROUP_H
+#define H2DPUB_SRC_PUBLISH_GROUP_H
+
+#include "publish/buffer.h"
+
+typedef struct h2d_packed h2d_packed_t;
+typedef struct h2d_pull h2d_pull_t;
+
+struct h2d_group {
+	h2d_owner_t *owner;
+	char *name;
+	uint32_t index; /* among the owner's groups: the order of creation */
+	uint32_t size;
+	h2d_buffer_t **buffers;
+
+	/* What a publication reads of its members. */
+	uint32_t *ledger_index;
+	uint64_t *capacity;
+	uint64_t *bytes_per_count;
+	const uint8_t **source;
+	uint8_t **destination;
+
+	int64_t *counts; /* set by h2d_group_set_count(), kept across epochs */
+	uint64_t *bytes; /* of the publication under way; 0: nothing to copy */
+
+	/* By buffer index: the buffer's position in this group, or the group's size. */
+	uint32_t *position;
+	uint32_t position_count;
+
+	h2d_backend_t transport;
+	const char *fallback_reason;
+	h2d_packed_t *packed;
+	h2d_pull_t *pull;
+	uint64_t in_flight_epoch; /* the owner's epoch: the GPU may still read the descriptors */
+};
+
+/* Makes a group and appends it to the owner's groups, without checking the members. */
+h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *const buffers[],
+			    uint32_t count, h2d_group_t **group);
+
+/* Frees a group that is no longer any owner's. */
+void h2d_group_free(h2d_group_t *group);
+
+#endif

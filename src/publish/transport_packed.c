@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The packed transport: the CPU packs the members behind a header in a pinned arena, one DMA copy
+ * moves the used part to the device's arena, and one scatter dispatch writes the destinations.
+ *
+ * The copy touches nothing but the device's arena, which earlier packets of the queue do not read
+ * (the group's in-flight rule), so it starts at once. The scatter waits for it by a barrier-AND,
+ * and for earlier consumers of the destinations by its barrier bit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "hsa/kernel_arguments.h"
+#include "publish/transport.h"
+
+enum { WAIT_PACKET, SCATTER_PACKET, FENCE_PACKET, PACKED_PACKETS };
+
+struct h2d_packed {
+	h2d_device_t *device;
+	void *arena;           /* pinned: headers, then payload */
+	void *device_memory;   /* the table of members, then: */
+	uint8_t *device_arena;
+	struct h2d_scatter_arguments *arguments;
+	hsa_signal_t copied;
+	uint64_t limit; /* members of more bytes stay in their pinned source */
+	uint32_t packet_count;
+	h2d_packet_t packets[PACKED_PACKETS];
+};
+
+static h2d_status_t write_table(const h2d_group_t *group, const h2d_packed_t *packed)
+{
+	struct h2d_scatter_member *table = calloc(group->size, sizeof(*table));
+	h2d_status_t status;
+	uint32_t i;
+
+	if (!table)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for the table of group '%s'",
+				 group->name);
+	for (i = 0; i < group->size; i++) {
+		table[i].destination = (uint64_t)(uintptr_t)group->destination[i];
+		table[i].source = (uint64_t)(uintptr_t)group->source[i];
+	}
+	status = h2d_device_write(packed->device, packed->device_memory, table,
+				  group->size * sizeof(*table), group->owner->timeout_ns);
+	free(table);
+	return status;
+}
+
+static void prepare_packets(h2d_packed_t *packed, const h2d_kernel_t *kernel, bool omit_end_fence)
+{
+	const hsa_signal_t none = {0};
+
+	/* The scatter's own acquire, after this wait, makes the arena visible: no fence here. */
+	h2d_packet_barrier(&packed->packets[WAIT_PACKET], false, H2D_FENCE_NONE, H2D_FENCE_NONE,
+			   packed->copied, none);
+	h2d_packet_dispatch(&packed->packets[SCATTER_PACKET], kernel, 1, H2D_CHUNK_WORKGROUP_SIZE,
+			    packed->arguments, H2D_FENCE_SYSTEM, H2D_FENCE_AGENT);
+	h2d_packet_barrier(&packed->packets[FENCE_PACKET], true, H2D_FENCE_AGENT, H2D_FENCE_AGENT,
+			   none, none);
+	packed->packet_count = omit_end_fence ? FENCE_PACKET : PACKED_PACKETS;
+}
+
+h2d_status_t h2d_packed_create(h2d_group_t *group)
+{
+	h2d_owner_t *owner = group->owner;
+	size_t header_size = group->size * sizeof(struct h2d_scatter_header);
+	size_t table_size = group->size * sizeof(struct h2d_scatter_member);
+	size_t arena_size = header_size;
+	h2d_packed_t *packed = calloc(1, sizeof(*packed));
+	void *arguments = NULL;
+	h2d_kernel_t kernel;
+	h2d_status_t status;
+	uint32_t i;
+
+	if (!packed)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for group '%s'", group->name);
+	packed->device = owner->device;
+	packed->limit = owner->pack_limit_bytes;
+	for (i = 0; i < group->size; i++) {
+		uint64_t bytes = group->capacity[i] * group->bytes_per_count[i];
+
+		arena_size += bytes < packed->limit ? bytes : packed->limit;
+	}
+	status = h2d_device_get_kernel(owner->device, "h2d_scatter", &kernel);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_device_allocate_host(owner->device, arena_size, &packed->arena);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_device_allocate(owner->device, table_size + arena_size,
+					     &packed->device_memory);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_device_allocate_kernel_arguments(owner->device,
+							      sizeof(*packed->arguments), &arguments);
+	packed->arguments = arguments;
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_device_create_signal(owner->device, 0, &packed->copied);
+	if (status == H2D_STATUS_SUCCESS)
+		status = write_table(group, packed);
+	if (status != H2D_STATUS_SUCCESS) {
+		h2d_packed_destroy(packed);
+		return status;
+	}
+	packed->device_arena = (uint8_t *)packed->device_memory + table_size;
+	packed->arguments->arena = (uint64_t)(uintptr_t)packed->device_arena;
+	packed->arguments->table = (uint64_t)(uintptr_t)packed->device_memory;
+	packed->arguments->members = group->size;
+	prepare_packets(packed, &kernel, owner->omit_end_fence);
+	group->packed = packed;
+	return H2D_STATUS_SUCCESS;
+}
+
+void h2d_packed_destroy(h2d_packed_t *packed)
+{
+	if (!packed)
+		return;
+	h2d_device_destroy_signal(packed->copied);
+	h2d_device_free(packed->device, packed->arguments);
+	h2d_device_free(packed->device, packed->device_memory);
+	h2d_device_free(packed->device, packed->arena);
+	free(packed);
+}
+
+hsa_signal_t h2d_packed_copied(const h2d_packed_t *packed)
+{
+	return packed->copied;
+}
+
+/* Writes headers and payload; returns the bytes used of the arena. */
+static size_t pack(const h2d_group_t *group, uint64_t *workgroups)
+{
+	const h2d_packed_t *packed = group->packed;
+	struct h2d_scatter_header *header = packed->arena;
+	uint8_t *arena = packed->arena;
+	size_t cursor = group->size * sizeof(*header);
+	uint64_t chunks = 0;
+	uint32_t i;
+
+	for (i = 0; i < group->size; i++) {
+		uint64_t bytes = group->bytes[i];
+		bool is_packed = bytes <= packed->limit;
+
+		header[i].offset = is_packed ? (int64_t)cursor : -1;
+		header[i].count = (int64_t)bytes;
+		chunks += h2d_chunk_count(bytes);
+		if (bytes > 0 && is_packed) {
+			memcpy(arena + cursor, group->source[i], bytes);
+			cursor += bytes;
+		}
+	}
+	*workgroups = chunks;
+	return cursor;
+}
+
+h2d_status_t h2d_packed_submit(h2d_group_t *group, h2d_stream_t *stream)
+{
+	h2d_publication_totals_t *totals = &group->owner->totals;
+	h2d_packed_t *packed = group->packed;
+	uint64_t workgroups;
+	h2d_status_t status;
+	size_t used;
+
+	status = h2d_stream_wait_for_space(stream, packed->packet_count);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	used = pack(group, &workgroups);
+	h2d_device_store_signal(packed->copied, 1);
+	status = h2d_device_copy_async(packed->device, packed->device_arena, packed->arena, used,
+				       (hsa_signal_t){0}, packed->copied);
+	if (status != H2D_STATUS_SUCCESS) {
+		h2d_device_store_signal(packed->copied, 0);
+		return status;
+	}
+	totals->dma_copies++;
+	totals->packed_bytes += used - group->size * sizeof(struct h2d_scatter_header);
+	packed->packets[SCATTER_PACKET].dispatch.grid_size_x =
+		(uint32_t)workgroups * H2D_CHUNK_WORKGROUP_SIZE;
+	status = h2d_stream_submit(stream, packed->packets, packed->packet_count);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	totals->dispatches++;
+	totals->barrier_packets += packed->packet_count - 1;
+	return H2D_STATUS_SUCCESS;
+}
