@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the GPU must hold after a decode step, computed by the CPU alone: the arrays of the
+ * mha_decode group and the KV indices that its first consumer generates, graph padding and
+ * untouched tails included.
+ */
+#ifndef H2DPUB_TOOLS_VERIFY_H
+#define H2DPUB_TOOLS_VERIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "scheduler.h"
+
+enum verify_array {
+	VERIFY_SLOT_MAPPING,
+	VERIFY_CONTEXT_LENS,
+	VERIFY_BLOCK_TABLES,
+	VERIFY_KV_INDPTR,
+	VERIFY_POSITIONS,
+	VERIFY_KV_INDICES,
+	VERIFY_ARRAYS
+};
+
+struct verify_shape {
+	uint32_t max_requests;
+	uint32_t columns;    /* block-table columns */
+	uint32_t block_size; /* tokens of a block-table page */
+	uint32_t page_size;  /* tokens of a physical KV page; divides block_size */
+};
+
+/* The arrays of one slot, in ordinary memory. */
+struct verify_image {
+	struct verify_shape shape;
+	void *arrays[VERIFY_ARRAYS];
+	size_t kv_indices_used; /* entries that any step so far has written */
+};
+
+struct verify_mismatch {
+	uint64_t elements; /* how many differ; the rest describes the first of them */
+	enum verify_array array;
+	size_t index;
+	int64_t expected;
+	int64_t found;
+};
+
+const char *verify_array_name(enum verify_array array);
+
+/* 8 for int64 arrays, 4 for int32 arrays. */
+size_t verify_element_size(enum verify_array array);
+
+/* Elements to read back and compare: the whole array, of kv_indices the part ever written. */
+size_t verify_element_count(const struct verify_image *image, enum verify_array array);
+
+/* All arrays zeroed. False: out of memory. */
+bool verify_image_create(struct verify_image *image, const struct verify_shape *shape);
+void verify_image_destroy(struct verify_image *image);
+
+/*
+ * Applies one step, padded to graph_requests, to the image: it writes exactly what a publication
+ * and its consumer write and leaves everything else as earlier steps left it.
+ */
+void verify_apply(struct verify_image *image, const struct scheduler_batch *batch,
+		  uint32_t graph_requests);
+
+/* Compares every element; true if all are equal. */
+bool verify_compare(const struct verify_image *expected, const struct verify_image *found,
+		    struct verify_mismatch *mismatch);
+
+#endif
