@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Printing of the summary. */
+#include "config.h"
+
+#include "report.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+
+void report_free(struct report *report)
+{
+	samples_free(&report->batch_sizes);
+	samples_free(&report->publication_ns);
+	samples_free(&report->consumer_ns);
+}
+
+static double mean_batch(const struct report *report)
+{
+	uint64_t steps = report->scheduled.decode_steps;
+
+	return steps == 0 ? 0 : (double)report->batch_rows / (double)steps;
+}
+
+static double padding_percent(const struct report *report)
+{
+	uint64_t padding = report->graph_rows - report->batch_rows;
+
+	return report->graph_rows == 0 ? 0 : 100.0 * (double)padding / (double)report->graph_rows;
+}
+
+static void print_text(FILE *file, const char *name, const char *value)
+{
+	fprintf(file, "  %-28s %s\n", name, value);
+}
+
+static void print_count(FILE *file, const char *name, uint64_t value)
+{
+	fprintf(file, "  %-28s %" PRIu64 "\n", name, value);
+}
+
+static void print_times(FILE *file, const char *name, struct samples *samples)
+{
+	if (samples->count == 0) {
+		print_text(file, name, "not measured");
+		return;
+	}
+	fprintf(file, "  %-28s median %.1f us, p99 %.1f us\n", name,
+		(double)samples_percentile(samples, 50) / 1e3,
+		(double)samples_percentile(samples, 99) / 1e3);
+}
+
+static void print_bytes(FILE *file, const char *name, uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double scaled = (double)bytes;
+	size_t unit = 0;
+
+	while (scaled >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		scaled /= 1024;
+		unit++;
+	}
+	fprintf(file, "  %-28s %.*f %s\n", name, unit == 0 ? 0 : 1, scaled, units[unit]);
+}
+
+static void print_workload(struct report *report, FILE *file)
+{
+	const struct scheduler_counts *scheduled = &report->scheduled;
+
+	fputs("Workload\n", file);
+	fprintf(file,
+		"  %-28s %" PRIu64 ": %" PRIu64 " finished, %" PRIu64 " clipped, %" PRIu64
+		" rejected (too long)\n",
+		"requests", report->requests, scheduled->finished, scheduled->clipped,
+		scheduled->rejected);
+	fprintf(file, "  %-28s %" PRIu64 " prompt, %" PRIu64 " generated\n", "tokens",
+		scheduled->prompt_tokens, scheduled->generated_tokens);
+	fprintf(file, "  %-28s %" PRIu64 "%s\n", "decode steps", scheduled->decode_steps,
+		report->stopped_early ? " (stopped before all requests were done)" : "");
+	fprintf(file, "  %-28s min %" PRIu64 ", mean %.1f, max %" PRIu64 "\n", "batch size",
+		samples_percentile(&report->batch_sizes, 0), mean_batch(report),
+		samples_percentile(&report->batch_sizes, 100));
+	fprintf(file, "  %-28s %" PRIu64 " rows, %.1f %% of the graphs' rows\n", "graph padding",
+		report->graph_rows - report->batch_rows, padding_percent(report));
+	print_count(file, "preemptions", scheduled->preemptions);
+	fprintf(file, "  %-28s at most %" PRIu32 " in use, %" PRIu64 " shared by prefix\n",
+		"KV pages", scheduled->most_pages_in_use, scheduled->shared_pages);
+}
+
+static void print_publication(struct report *report, FILE *file)
+{
+	fputs("Publication\n", file);
+	print_text(file, "backend", report->backend);
+	print_count(file, "slots", report->slots);
+	print_count(file, "publications", report->publications);
+	print_count(file, "DMA copies", report->dma_copies);
+	print_count(file, "scatter or pull dispatches", report->publication_dispatches);
+	print_count(file, "barrier packets", report->barrier_packets);
+	fprintf(file, "  %-28s %" PRIu64 " launches, %" PRIu64 " dispatches\n", "consumer graphs",
+		report->graph_launches, report->consumer_dispatches);
+	print_bytes(file, "published", report->bytes);
+	print_bytes(file, "of which packed by the CPU", report->packed_bytes);
+}
+
+void report_print_table(struct report *report, FILE *file)
+{
+	fprintf(file, "h2dpub-replay on %s\nRequests from %s\n", report->device, report->source);
+	print_workload(report, file);
+	print_publication(report, file);
+	fputs("Time\n", file);
+	fprintf(file, "  %-28s %.2f s, %.1f steps/s\n", "replay", report->seconds,
+		report->seconds > 0 ? (double)report->scheduled.decode_steps / report->seconds : 0);
+	print_times(file, "host, one publication", &report->publication_ns);
+	print_times(file, "preparation to consumer done", &report->consumer_ns);
+	fputs("Verification\n", file);
+	if (!report->verified) {
+		print_text(file, "steps verified", "none (--no-verify)");
+		return;
+	}
+	print_count(file, "steps verified", report->verified_steps);
+	print_bytes(file, "compared", report->verified_bytes);
+	fprintf(file, "  %-28s %" PRIu64, "mismatches", report->mismatched_elements);
+	if (report->mismatched_steps > 0)
+		fprintf(file, " elements in %" PRIu64 " steps", report->mismatched_steps);
+	fputc('\n', file);
+}
+
+static void add_count(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static void add_times(struct json_object *object, const char *key, struct samples *samples)
+{
+	struct json_object *times = NULL;
+
+	if (samples->count > 0) {
+		times = json_object_new_object();
+		add_count(times, "median", samples_percentile(samples, 50));
+		add_count(times, "p99", samples_percentile(samples, 99));
+	}
+	json_object_object_add(object, key, times);
+}
+
+static void add_workload(struct json_object *root, struct report *report)
+{
+	const struct scheduler_counts *scheduled = &report->scheduled;
+	struct json_object *batch = json_object_new_object();
+
+	add_count(root, "requests", report->requests);
+	add_count(root, "requests_finished", scheduled->finished);
+	add_count(root, "requests_clipped", scheduled->clipped);
+	add_count(root, "requests_rejected", scheduled->rejected);
+	add_count(root, "prompt_tokens", scheduled->prompt_tokens);
+	add_count(root, "generated_tokens", scheduled->generated_tokens);
+	add_count(root, "decode_steps", scheduled->decode_steps);
+	json_object_object_add(root, "stopped_early",
+			       json_object_new_boolean(report->stopped_early));
+	add_count(batch, "min", samples_percentile(&report->batch_sizes, 0));
+	json_object_object_add(batch, "mean", json_object_new_double(mean_batch(report)));
+	add_count(batch, "max", samples_percentile(&report->batch_sizes, 100));
+	json_object_object_add(root, "batch_size", batch);
+	add_count(root, "padding_rows", report->graph_rows - report->batch_rows);
+	json_object_object_add(root, "padding_percent",
+			       json_object_new_double(padding_percent(report)));
+	add_count(root, "preemptions", scheduled->preemptions);
+	add_count(root, "most_pages_in_use", scheduled->most_pages_in_use);
+	add_count(root, "shared_pages", scheduled->shared_pages);
+}
+
+static void add_publication(struct json_object *root, const struct report *report)
+{
+	json_object_object_add(root, "backend", json_object_new_string(report->backend));
+	add_count(root, "slots", report->slots);
+	add_count(root, "publications", report->publications);
+	add_count(root, "dma_copies", report->dma_copies);
+	add_count(root, "publication_dispatches", report->publication_dispatches);
+	add_count(root, "barrier_packets", report->barrier_packets);
+	add_count(root, "graph_launches", report->graph_launches);
+	add_count(root, "consumer_dispatches", report->consumer_dispatches);
+	add_count(root, "bytes", report->bytes);
+	add_count(root, "packed_bytes", report->packed_bytes);
+}
+
+int report_print_json(struct report *report, FILE *file)
+{
+	struct json_object *root = json_object_new_object();
+
+	if (root == NULL)
+		return -1;
+	json_object_object_add(root, "source", json_object_new_string(report->source));
+	json_object_object_add(root, "device", json_object_new_string(report->device));
+	add_workload(root, report);
+	add_publication(root, report);
+	json_object_object_add(root, "seconds", json_object_new_double(report->seconds));
+	add_times(root, "publication_ns", &report->publication_ns);
+	add_times(root, "preparation_to_consumer_done_ns", &report->consumer_ns);
+	json_object_object_add(root, "verified", json_object_new_boolean(report->verified));
+	add_count(root, "verified_steps", report->verified_steps);
+	add_count(root, "verified_bytes", report->verified_bytes);
+	add_count(root, "mismatched_steps", report->mismatched_steps);
+	add_count(root, "mismatches", report->mismatched_elements);
+	fprintf(file, "%s\n",
+		json_object_to_json_string_ext(root,
+					       JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
+	json_object_put(root);
+	return 0;
+}
