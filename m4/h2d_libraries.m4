@@ -2,7 +2,7 @@ dnl SPDX-License-Identifier: MIT
 dnl H2D_LIBRARIES: json-c (traces and reports) and check (tests). H2D_HIP: hipcc, where asked for.
 
 AC_DEFUN([H2D_LIBRARIES], [
-	PKG_CHECK_MODULES([JSON_C], [json-c >= 0.13], [],
+	PKG_CHECK_MODULES([JSON_C], [json-c >= 0.14], [],
 		[AC_MSG_ERROR([json-c not found (Debian package: libjson-c-dev)])])
 	PKG_CHECK_MODULES([CHECK], [check >= 0.15], [],
 		[AC_MSG_ERROR([check 0.15 or newer not found (Debian package: check)])])

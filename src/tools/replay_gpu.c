@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* Set-up of the GPU side, and one decode step on it. */
+#include "config.h"
+
+#include "replay_gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "progress.h"
+
+/* Captured batch sizes, as serving engines choose them: 1, 2, 4, 8, then every 16. */
+#define MAX_CAPTURED_SIZES (4 + 1024 / 16 + 1)
+
+struct replay_gpu {
+	struct replay_gpu_settings settings;
+	h2d_device_t *device;
+	h2d_stream_t *stream;
+	h2d_runner_t *runner;
+	char description[160];
+	uint32_t captured_sizes[MAX_CAPTURED_SIZES];
+	uint32_t num_captured_sizes;
+	h2d_graph_t **graphs;          /* [slots][num_captured_sizes] */
+	struct verify_image *expected; /* [slots] */
+	struct verify_image found;
+	h2d_publication_totals_t set_up_totals; /* what the initial uploads took */
+	uint64_t launches;
+	uint64_t dispatches;
+};
+
+static int library_error(struct tool_error *error, const char *what, h2d_status_t status)
+{
+	tool_error_set(error, "%s: %s (%s)", what, h2d_error_message(), h2d_status_string(status));
+	return -1;
+}
+
+static void choose_captured_sizes(struct replay_gpu *gpu)
+{
+	uint32_t largest = gpu->settings.max_num_seqs;
+
+	for (uint32_t size = 1; size < largest; size = size < 16 ? size * 2 : size + 16)
+		gpu->captured_sizes[gpu->num_captured_sizes++] = size;
+	gpu->captured_sizes[gpu->num_captured_sizes++] = largest;
+}
+
+static int open_device(struct replay_gpu *gpu, struct tool_error *error)
+{
+	h2d_device_info_t info;
+	h2d_status_t status = h2d_device_open(0, &gpu->device);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot open the GPU (without one, use softgpu)", status);
+	status = h2d_device_get_info(gpu->device, &info);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot describe the GPU", status);
+	snprintf(gpu->description, sizeof(gpu->description), "%s (%s)", info.product_name,
+		 info.isa);
+	status = h2d_stream_create(gpu->device, NULL, &gpu->stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot make a stream", status);
+	return 0;
+}
+
+static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
+{
+	const struct replay_gpu_settings *settings = &gpu->settings;
+	const h2d_runner_options_t options = {
+		.slots = settings->slots,
+		.max_requests = settings->max_num_seqs,
+		.query_length = 1,
+		.block_size = settings->block_size,
+		.page_size = settings->page_size,
+		.max_model_length = settings->max_model_len,
+		.num_pages = settings->num_pages,
+		.captured_batch_sizes = gpu->captured_sizes,
+		.num_captured_batch_sizes = gpu->num_captured_sizes,
+		.backend = settings->backend,
+		/* the first consumer is a graph, whose first packet orders and acquires */
+		.omit_end_fence = true,
+	};
+	h2d_status_t status = h2d_runner_create(gpu->device, &options, &gpu->runner);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot make the runner", status);
+	return 0;
+}
+
+static int record_graph(struct replay_gpu *gpu, uint32_t slot, uint32_t graph_requests,
+			h2d_graph_t **graph, struct tool_error *error)
+{
+	h2d_status_t status = h2d_graph_begin_capture(gpu->stream);
+
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_mha_decode_enqueue_kv_indices(gpu->runner, gpu->stream, slot,
+							   graph_requests);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_graph_end_capture(gpu->stream, graph);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot record the graph", status);
+	return 0;
+}
+
+static int record_graphs(struct replay_gpu *gpu, struct tool_error *error)
+{
+	gpu->graphs = calloc((size_t)gpu->settings.slots * gpu->num_captured_sizes,
+			     sizeof(*gpu->graphs));
+	if (gpu->graphs == NULL) {
+		tool_error_set(error, "out of memory for the graphs");
+		return -1;
+	}
+	for (uint32_t slot = 0; slot < gpu->settings.slots; slot++) {
+		for (uint32_t i = 0; i < gpu->num_captured_sizes; i++) {
+			if (record_graph(gpu, slot, gpu->captured_sizes[i],
+					 &gpu->graphs[slot * gpu->num_captured_sizes + i],
+					 error) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static void device_addresses(const h2d_mha_decode_step_t *view, const void *addresses[])
+{
+	addresses[VERIFY_SLOT_MAPPING] = view->slot_mapping;
+	addresses[VERIFY_CONTEXT_LENS] = view->context_lens;
+	addresses[VERIFY_BLOCK_TABLES] = view->block_tables;
+	addresses[VERIFY_KV_INDPTR] = view->kv_indptr;
+	addresses[VERIFY_POSITIONS] = view->positions;
+	addresses[VERIFY_KV_INDICES] = view->kv_indices;
+}
+
+/* Reads the arrays of a slot into `image`, as much of each as `extent` has in use. */
+static int read_back(struct replay_gpu *gpu, uint32_t slot, const struct verify_image *extent,
+		     struct verify_image *image, uint64_t *bytes, struct tool_error *error)
+{
+	h2d_mha_decode_step_t view = {0};
+	const void *addresses[VERIFY_ARRAYS];
+	h2d_status_t status = h2d_mha_decode_view(gpu->runner, slot, &view);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot find the arrays of a slot", status);
+	device_addresses(&view, addresses);
+	for (int array = 0; array < VERIFY_ARRAYS; array++) {
+		size_t size = verify_element_count(extent, array) * verify_element_size(array);
+
+		if (size == 0)
+			continue;
+		status = h2d_device_read(gpu->device, image->arrays[array], addresses[array], size,
+					 H2D_DEFAULT_TIMEOUT_NS);
+		if (status != H2D_STATUS_SUCCESS)
+			return library_error(error, verify_array_name(array), status);
+		*bytes += size;
+	}
+	return 0;
+}
+
+/* The model starts from what the device holds, so that the tails nobody writes are known too. */
+static int create_images(struct replay_gpu *gpu, struct tool_error *error)
+{
+	const struct replay_gpu_settings *settings = &gpu->settings;
+	const struct verify_shape shape = {
+		.max_requests = settings->max_num_seqs,
+		.columns = (settings->max_model_len + settings->block_size - 1) /
+			   settings->block_size,
+		.block_size = settings->block_size,
+		.page_size = settings->page_size,
+	};
+	uint64_t bytes = 0;
+	bool created = verify_image_create(&gpu->found, &shape);
+
+	gpu->expected = calloc(settings->slots, sizeof(*gpu->expected));
+	for (uint32_t slot = 0; created && gpu->expected != NULL && slot < settings->slots; slot++)
+		created = verify_image_create(&gpu->expected[slot], &shape);
+	if (!created || gpu->expected == NULL) {
+		tool_error_set(error, "out of memory for the CPU model");
+		return -1;
+	}
+	for (uint32_t slot = 0; slot < settings->slots; slot++) {
+		struct verify_image *image = &gpu->expected[slot];
+
+		if (read_back(gpu, slot, image, image, &bytes, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void sum_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *sum)
+{
+	*sum = (h2d_publication_totals_t){0};
+	for (uint32_t slot = 0; slot < gpu->settings.slots; slot++) {
+		h2d_publication_totals_t totals;
+
+		h2d_owner_get_totals(h2d_runner_owner(gpu->runner, slot), &totals);
+		sum->publications += totals.publications;
+		sum->dma_copies += totals.dma_copies;
+		sum->dispatches += totals.dispatches;
+		sum->barrier_packets += totals.barrier_packets;
+		sum->bytes += totals.bytes;
+		sum->packed_bytes += totals.packed_bytes;
+	}
+}
+
+struct replay_gpu *replay_gpu_create(const struct replay_gpu_settings *settings,
+				     struct tool_error *error)
+{
+	struct replay_gpu *gpu = calloc(1, sizeof(*gpu));
+
+	if (gpu == NULL) {
+		tool_error_set(error, "out of memory");
+		return NULL;
+	}
+	gpu->settings = *settings;
+	choose_captured_sizes(gpu);
+	if (open_device(gpu, error) < 0 || create_runner(gpu, error) < 0 ||
+	    record_graphs(gpu, error) < 0 ||
+	    (settings->verify && create_images(gpu, error) < 0)) {
+		replay_gpu_destroy(gpu);
+		return NULL;
+	}
+	sum_totals(gpu, &gpu->set_up_totals);
+	return gpu;
+}
+
+void replay_gpu_destroy(struct replay_gpu *gpu)
+{
+	if (gpu == NULL)
+		return;
+	for (uint32_t i = 0; gpu->graphs && i < gpu->settings.slots * gpu->num_captured_sizes; i++)
+		h2d_graph_destroy(gpu->graphs[i]);
+	free(gpu->graphs);
+	h2d_runner_destroy(gpu->runner);
+	h2d_stream_destroy(gpu->stream);
+	h2d_device_close(gpu->device);
+	for (uint32_t slot = 0; gpu->expected != NULL && slot < gpu->settings.slots; slot++)
+		verify_image_destroy(&gpu->expected[slot]);
+	free(gpu->expected);
+	verify_image_destroy(&gpu->found);
+	free(gpu);
+}
+
+const char *replay_gpu_device(const struct replay_gpu *gpu)
+{
+	return gpu->description;
+}
+
+h2d_backend_t replay_gpu_backend(const struct replay_gpu *gpu)
+{
+	return h2d_runner_backend(gpu->runner);
+}
+
+static h2d_graph_t *find_graph(const struct replay_gpu *gpu, uint32_t slot, uint32_t graph_requests)
+{
+	for (uint32_t i = 0; i < gpu->num_captured_sizes; i++) {
+		if (gpu->captured_sizes[i] == graph_requests)
+			return gpu->graphs[slot * gpu->num_captured_sizes + i];
+	}
+	return NULL;
+}
+
+static h2d_status_t publish(struct replay_gpu *gpu, const struct scheduler_batch *batch,
+			    h2d_mha_decode_step_t *decode)
+{
+	const h2d_decode_batch_t described = {
+		.num_requests = batch->num_requests,
+		.context_lengths = batch->context_lengths,
+		.block_tables = batch->block_tables,
+		.block_table_lengths = batch->block_table_lengths,
+		.request_ids = batch->request_ids,
+	};
+
+	return h2d_mha_decode_prepare(gpu->runner, gpu->stream, &described, decode);
+}
+
+static int verify_step(struct replay_gpu *gpu, const struct scheduler_batch *batch,
+		       const h2d_mha_decode_step_t *decode, struct replay_gpu_step *step,
+		       struct tool_error *error)
+{
+	struct verify_image *expected = &gpu->expected[decode->slot];
+
+	verify_apply(expected, batch, decode->graph_requests);
+	if (read_back(gpu, decode->slot, expected, &gpu->found, &step->verified_bytes, error) < 0)
+		return -1;
+	verify_compare(expected, &gpu->found, &step->mismatch);
+	return 0;
+}
+
+int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch,
+			struct replay_gpu_step *step, struct tool_error *error)
+{
+	h2d_mha_decode_step_t decode;
+	h2d_graph_t *graph;
+	uint64_t begun_ns;
+	h2d_status_t status = h2d_runner_begin(gpu->runner, gpu->stream);
+
+	*step = (struct replay_gpu_step){0};
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot begin a step", status);
+	begun_ns = progress_now_ns();
+	status = publish(gpu, batch, &decode);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot publish a step", status);
+	step->publication_ns = progress_now_ns() - begun_ns;
+	step->graph_requests = decode.graph_requests;
+	status = h2d_runner_finish(gpu->runner, gpu->stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot finish the preparation of a step", status);
+	graph = find_graph(gpu, decode.slot, decode.graph_requests);
+	if (graph == NULL) {
+		tool_error_set(error, "no graph was recorded for %u requests",
+			       decode.graph_requests);
+		return -1;
+	}
+	status = h2d_graph_launch(graph, gpu->stream);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_runner_record(gpu->runner, gpu->stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot launch the graph of a step", status);
+	gpu->launches++;
+	gpu->dispatches += h2d_graph_dispatch_count(graph);
+	if (!gpu->settings.verify)
+		return 0;
+	if (replay_gpu_wait(gpu, error) < 0)
+		return -1;
+	step->consumer_ns = progress_now_ns() - begun_ns;
+	return verify_step(gpu, batch, &decode, step, error);
+}
+
+int replay_gpu_wait(struct replay_gpu *gpu, struct tool_error *error)
+{
+	h2d_status_t status = h2d_stream_synchronize(gpu->stream);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "the GPU did not finish", status);
+	return 0;
+}
+
+void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *totals)
+{
+	const h2d_publication_totals_t *before = &gpu->set_up_totals;
+
+	sum_totals(gpu, totals);
+	totals->publications -= before->publications;
+	totals->dma_copies -= before->dma_copies;
+	totals->dispatches -= before->dispatches;
+	totals->barrier_packets -= before->barrier_packets;
+	totals->bytes -= before->bytes;
+	totals->packed_bytes -= before->packed_bytes;
+}
+
+void replay_gpu_launches(const struct replay_gpu *gpu, uint64_t *launches, uint64_t *dispatches)
+{
+	*launches = gpu->launches;
+	*dispatches = gpu->dispatches;
+}

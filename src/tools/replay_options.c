@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Parsing of the command line. */
+#include "config.h"
+
+#include "replay_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GENERATED_REQUESTS 100
+
+enum option_code {
+	OPTION_TRACE = 256, /* above every character, so that no short option exists */
+	OPTION_BACKEND,
+	OPTION_NO_VERIFY,
+	OPTION_JSON,
+	OPTION_HELP,
+	OPTION_VERSION,
+	OPTION_NUMBER /* + place in number_options */
+};
+
+/* The options that take a whole number. */
+static const struct number_option {
+	const char *name;
+	size_t offset;
+	uint64_t minimum;
+	uint64_t maximum;
+} number_options[] = {
+	{"requests", offsetof(struct replay_options, requests), 1, UINT32_MAX},
+	{"steps", offsetof(struct replay_options, steps), 1, UINT32_MAX},
+	{"max-num-seqs", offsetof(struct replay_options, max_num_seqs), 1, 1024},
+	{"block-size", offsetof(struct replay_options, block_size), 1, 1024},
+	{"page-size", offsetof(struct replay_options, page_size), 1, 1024},
+	{"num-pages", offsetof(struct replay_options, num_pages), 1, 1 << 24},
+	{"max-model-len", offsetof(struct replay_options, max_model_len), 2, 1 << 20},
+	{"step-time", offsetof(struct replay_options, step_ms), 1, 3600000},
+	{"slots", offsetof(struct replay_options, slots), 1, 64},
+	{"seed", offsetof(struct replay_options, seed), 0, UINT64_MAX},
+};
+
+#define NUMBER_OPTIONS (sizeof(number_options) / sizeof(number_options[0]))
+
+static const struct option other_options[] = {
+	{"trace", required_argument, NULL, OPTION_TRACE},
+	{"backend", required_argument, NULL, OPTION_BACKEND},
+	{"no-verify", no_argument, NULL, OPTION_NO_VERIFY},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"help", no_argument, NULL, OPTION_HELP},
+	{"version", no_argument, NULL, OPTION_VERSION},
+};
+
+#define OTHER_OPTIONS (sizeof(other_options) / sizeof(other_options[0]))
+
+void replay_options_print_help(FILE *file)
+{
+	fputs("Usage: h2dpub-replay [OPTION]...\n"
+	      "Replays a request trace through a continuous-batching scheduler, publishes the\n"
+	      "metadata of every decode step to the GPU and verifies what its consumer made of it.\n"
+	      "\n"
+	      "  --trace FILE        Azure CSV or Mooncake JSON lines, - for standard input\n"
+	      "                      (default: built-in generator)\n"
+	      "  --requests N        stop reading after N requests (default: the whole trace, or\n"
+	      "                      100 generated requests)\n"
+	      "  --steps N           stop after N decode steps (default: when all is done)\n"
+	      "  --max-num-seqs N    requests that decode together (default 64)\n"
+	      "  --block-size N      tokens of a block-table page (default 16)\n"
+	      "  --page-size N       tokens of a physical KV page, divides the block size\n"
+	      "                      (default: the block size)\n"
+	      "  --num-pages N       block-table pages of the KV cache (default: an eighth of\n"
+	      "                      what max-num-seqs requests of full length need)\n"
+	      "  --max-model-len N   tokens of the longest context (default 16384)\n"
+	      "  --step-time MS      time in the trace that one step takes (default 100)\n"
+	      "  --backend NAME      packed, direct or pull (default: $ATOM_H2D_BACKEND, else packed)\n"
+	      "  --slots N           publication slots, used in turn (default 2)\n"
+	      "  --seed N            seed of the generator (default 1)\n"
+	      "  --no-verify         do not read back and compare; do not wait for the GPU each step\n"
+	      "  --json              print the summary as JSON\n"
+	      "  --help              print this help and exit\n"
+	      "  --version           print the version and exit\n"
+	      "\n"
+	      "Exit status: 0 all verified, 1 a mismatch, 2 a wrong option or trace, 3 the GPU or\n"
+	      "its runtime failed.\n",
+	      file);
+}
+
+static int parse_number(const struct number_option *option, const char *text, uint64_t *number,
+			struct tool_error *error)
+{
+	char *end = NULL;
+
+	errno = 0;
+	/* strtoull alone would take spaces, signs and an empty text */
+	if (isdigit((unsigned char)text[0]))
+		*number = strtoull(text, &end, 10);
+	if (end == NULL || *end != '\0' || errno == ERANGE || *number < option->minimum ||
+	    *number > option->maximum) {
+		tool_error_set(error,
+			       "option --%s: %s is not a whole number from %" PRIu64 " to %" PRIu64,
+			       option->name, tool_quote(text, strlen(text)).text, option->minimum,
+			       option->maximum);
+		return -1;
+	}
+	return 0;
+}
+
+/* Rules between options; also the defaults that depend on others. */
+static int complete(struct replay_options *options, struct tool_error *error)
+{
+	if (options->page_size == 0)
+		options->page_size = options->block_size;
+	if (options->block_size % options->page_size != 0) {
+		tool_error_set(error,
+			       "option --page-size: %" PRIu64 " does not divide the block size %" PRIu64,
+			       options->page_size, options->block_size);
+		return -1;
+	}
+	uint64_t columns =
+		(options->max_model_len + options->block_size - 1) / options->block_size;
+
+	if (options->num_pages == 0) {
+		options->num_pages = (options->max_num_seqs * columns + 7) / 8;
+		if (options->num_pages < columns)
+			options->num_pages = columns;
+	}
+	if (options->num_pages < columns) {
+		tool_error_set(error,
+			       "option --num-pages: %" PRIu64 " is too few, one request of %" PRIu64
+			       " tokens (--max-model-len) needs %" PRIu64,
+			       options->num_pages, options->max_model_len, columns);
+		return -1;
+	}
+	if (options->trace_path == NULL && options->requests == 0)
+		options->requests = GENERATED_REQUESTS;
+	return 0;
+}
+
+static int apply(struct replay_options *options, int code, const char *value,
+		 struct tool_error *error)
+{
+	switch (code) {
+	case OPTION_TRACE:
+		options->trace_path = value;
+		return 0;
+	case OPTION_BACKEND:
+		options->backend = value;
+		return 0;
+	case OPTION_NO_VERIFY:
+		options->verify = false;
+		return 0;
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case OPTION_HELP:
+		options->help = true;
+		return 0;
+	case OPTION_VERSION:
+		options->version = true;
+		return 0;
+	default:
+		break;
+	}
+	const struct number_option *option = &number_options[code - OPTION_NUMBER];
+	uint64_t *number = (uint64_t *)((char *)options + option->offset);
+
+	return parse_number(option, value, number, error);
+}
+
+int replay_options_parse(struct replay_options *options, int argc, char *argv[],
+			 struct tool_error *error)
+{
+	struct option table[OTHER_OPTIONS + NUMBER_OPTIONS + 1] = {{0}};
+	int code;
+
+	*options = (struct replay_options){
+		.max_num_seqs = 64,
+		.block_size = 16,
+		.max_model_len = 16384,
+		.step_ms = 100,
+		.slots = 2,
+		.seed = 1,
+		.verify = true,
+	};
+	memcpy(table, other_options, sizeof(other_options));
+	for (size_t i = 0; i < NUMBER_OPTIONS; i++)
+		table[OTHER_OPTIONS + i] = (struct option){
+			.name = number_options[i].name,
+			.has_arg = required_argument,
+			.val = OPTION_NUMBER + (int)i,
+		};
+	optind = 1;
+	opterr = 0;
+	/* the leading colon tells a missing value from an unknown option */
+	while ((code = getopt_long(argc, argv, ":", table, NULL)) != -1) {
+		if (code == ':') {
+			tool_error_set(error, "option %s: no value", argv[optind - 1]);
+			return -1;
+		}
+		if (code == '?') {
+			const char *text = argv[optind - 1];
+
+			tool_error_set(error, "option %s is unknown, ambiguous or takes no value",
+				       tool_quote(text, strlen(text)).text);
+			return -1;
+		}
+		if (apply(options, code, optarg, error) < 0)
+			return -1;
+	}
+	if (optind < argc) {
+		tool_error_set(error, "argument %s is not an option",
+			       tool_quote(argv[optind], strlen(argv[optind])).text);
+		return -1;
+	}
+	return complete(options, error);
+}

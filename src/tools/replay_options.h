@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of h2dpub-replay. */
+#ifndef H2DPUB_TOOLS_REPLAY_OPTIONS_H
+#define H2DPUB_TOOLS_REPLAY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tool_error.h"
+
+struct replay_options {
+	const char *trace_path; /* NULL: the built-in generator */
+	uint64_t requests;      /* 0: the whole trace, or the generator's default */
+	uint64_t steps;         /* 0: until all requests are done */
+	uint64_t max_num_seqs;
+	uint64_t block_size;
+	uint64_t page_size;
+	uint64_t num_pages;
+	uint64_t max_model_len;
+	uint64_t step_ms;
+	const char *backend; /* NULL: as the environment says */
+	uint64_t slots;
+	uint64_t seed;
+	bool verify;
+	bool json;
+	bool help;
+	bool version;
+};
+
+/* 0, or -1 with a message that names option and value. Defaults are filled in. */
+int replay_options_parse(struct replay_options *options, int argc, char *argv[],
+			 struct tool_error *error);
+
+void replay_options_print_help(FILE *file);
+
+#endif
