@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# h2dpub-replay: every wrong option or value is named, with exit status 2 and no other output.
+set -u
+replay=$H2D_BUILD_DIR/h2dpub-replay
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+unset ATOM_H2D_BACKEND
+number=0
+
+result()
+{
+	number=$((number + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $number - $2"
+	else
+		echo "not ok $number - $2"
+		sed 's/^/# /' "$directory/out" "$directory/error"
+	fi
+}
+
+# refuses MESSAGE OPTION...: status 2, exactly this message, nothing on standard output.
+refuses()
+{
+	message=$1
+	shift
+	"$replay" "$@" >"$directory/out" 2>"$directory/error"
+	status=$?
+	printf '%s\n' "h2dpub-replay: $message" "Try 'h2dpub-replay --help'." >"$directory/wanted"
+	[ $status = 2 ] && [ ! -s "$directory/out" ] && cmp -s "$directory/wanted" "$directory/error"
+	result $? "$message"
+}
+
+# Each number option with what it must not be.
+range()
+{
+	option=$1
+	lowest=$2
+	highest=$3
+	below=$4
+	above=$5
+	for value in "$below" "$above" abc '' -5 1x 1.5 ' 7' +7 0x10 99999999999999999999999999; do
+		refuses "option --$option: '$value' is not a whole number from $lowest to $highest" \
+			"--$option=$value"
+	done
+}
+
+range requests 1 4294967295 0 4294967296
+range steps 1 4294967295 0 4294967296
+range max-num-seqs 1 1024 0 1025
+range block-size 1 1024 0 1025
+range page-size 1 1024 0 1025
+range num-pages 1 16777216 0 16777217
+range max-model-len 2 1048576 1 1048577
+range step-time 1 3600000 0 3600001
+range slots 1 64 0 65
+range seed 0 18446744073709551615 -1 18446744073709551616
+
+for option in trace requests steps max-num-seqs block-size page-size num-pages max-model-len \
+	step-time backend slots seed; do
+	refuses "option --$option: no value" "--$option"
+done
+refuses "option '--nonsense' is unknown, ambiguous or takes no value" --nonsense
+refuses "option '--s=1' is unknown, ambiguous or takes no value" --s=1
+refuses "option '--json=yes' is unknown, ambiguous or takes no value" --json=yes
+refuses "option '-x' is unknown, ambiguous or takes no value" -x
+refuses "argument 'trace.csv' is not an option" trace.csv
+refuses "argument '--json' is not an option" -- --json
+refuses "option --page-size: 3 does not divide the block size 16" --page-size 3
+refuses "option --page-size: 32 does not divide the block size 16" --page-size 32
+refuses "option --num-pages: 1023 is too few, one request of 16384 tokens (--max-model-len) needs 1024" \
+	--num-pages 1023
+refuses "option --num-pages: 3 is too few, one request of 49 tokens (--max-model-len) needs 4" \
+	--max-model-len 49 --num-pages 3
+
+# names_backends STATUS_OF_COMMAND WHERE VALUE: the message has the place, the value and the three names.
+names_backends()
+{
+	[ "$1" = 2 ] && [ ! -s "$directory/out" ] &&
+		grep -q "^h2dpub-replay: $2: .*$3" "$directory/error" &&
+		grep -q packed "$directory/error" && grep -q direct "$directory/error" &&
+		grep -q pull "$directory/error"
+	result $? "$2 $3"
+}
+"$replay" --backend fastest >"$directory/out" 2>"$directory/error"
+names_backends $? "option --backend" fastest
+ATOM_H2D_BACKEND=Packed "$replay" >"$directory/out" 2>"$directory/error"
+names_backends $? "environment variable ATOM_H2D_BACKEND" Packed
+
+"$replay" --help >"$directory/out" 2>"$directory/error" && [ ! -s "$directory/error" ]
+result $? "--help succeeds"
+for option in trace requests steps max-num-seqs block-size page-size num-pages max-model-len \
+	step-time backend slots seed no-verify json help version; do
+	grep -q "^  --$option " "$directory/out"
+	result $? "--help describes --$option"
+done
+"$replay" --version >"$directory/out" 2>"$directory/error" &&
+	grep -Eq '^h2dpub-replay [0-9]+\.[0-9]+\.[0-9]+$' "$directory/out"
+result $? "--version prints a version"
+if [ -c /dev/full ]; then
+	"$replay" --help >/dev/full 2>"$directory/error"
+	[ $? = 3 ]
+	result $? "--help to a full device fails"
+fi
+echo "1..$number"
