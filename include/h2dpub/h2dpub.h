@@ -9,6 +9,9 @@
 #include <h2dpub/stream.h>
 #include <h2dpub/graph.h>
 #include <h2dpub/publication.h>
+#include <h2dpub/block_table.h>
+#include <h2dpub/table_publication.h>
+#include <h2dpub/delta_codec.h>
 #include <h2dpub/step.h>
 
 #endif

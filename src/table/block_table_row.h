@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows, for the other files of src/table. */
+#ifndef H2DPUB_SRC_TABLE_BLOCK_TABLE_ROW_H
+#define H2DPUB_SRC_TABLE_BLOCK_TABLE_ROW_H
+
+#include <stdatomic.h>
+
+#include <h2dpub/block_table.h>
+
+struct h2d_block_table {
+	uint64_t version;
+	int32_t *ids;
+	uint32_t length;
+	uint32_t capacity;
+	atomic_uint references;
+};
+
+/*
+ * A version that was never handed out before in this process; never 0. Unversioned rows of a table
+ * state draw from the same counter, so that a version never means two things.
+ */
+uint64_t h2d_block_table_draw_version(void);
+
+/*
+ * A new row of the same lineage: the ids of table, then tail, an int32 array of any alignment.
+ * table NULL: a row of tail alone with a new version. For the decoder, whose rows are never
+ * changed otherwise.
+ */
+h2d_status_t h2d_block_table_grow(const h2d_block_table_t *table, const void *tail,
+				  uint32_t tail_count, h2d_block_table_t **grown);
+
+#endif

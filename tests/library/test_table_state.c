@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: MIT */
+/* Preparing block tables on the host: what is written, what is not, and what is refused. */
+#include <check.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <h2dpub/block_table.h>
+
+#define ROWS    4
+#define COLUMNS 8
+
+static int32_t host[ROWS * COLUMNS];
+static h2d_table_state_t *state;
+static unsigned int acquires;
+static h2d_status_t acquire_result;
+
+static h2d_status_t acquire(void *context, const char *reason)
+{
+	(void)reason;
+	ck_assert_ptr_eq(context, host);
+	acquires++;
+	return acquire_result;
+}
+
+static void set_up(void)
+{
+	for (int i = 0; i < ROWS * COLUMNS; i++)
+		host[i] = -7;
+	acquires = 0;
+	acquire_result = H2D_STATUS_SUCCESS;
+	ck_assert_int_eq(h2d_table_state_create("table", host, ROWS, COLUMNS, acquire, host, &state),
+			 H2D_STATUS_SUCCESS);
+}
+
+static void tear_down(void)
+{
+	h2d_table_state_destroy(state);
+}
+
+static h2d_block_table_t *row_of(const int32_t *ids, uint32_t count)
+{
+	h2d_block_table_t *row = NULL;
+
+	ck_assert_int_eq(h2d_block_table_create(ids, count, &row), H2D_STATUS_SUCCESS);
+	return row;
+}
+
+#define IDS(...) ((const int32_t[]){__VA_ARGS__})
+#define ROW(...) row_of(IDS(__VA_ARGS__), sizeof(IDS(__VA_ARGS__)) / sizeof(int32_t))
+
+static h2d_status_t prepare(const h2d_block_table_t *const *tables, uint32_t count, uint32_t pad_to,
+			    uint64_t limit)
+{
+	h2d_table_rows_t rows = {.count = count, .tables = tables};
+	h2d_table_options_t options = {.pad_to = pad_to, .page_limit = limit};
+
+	return h2d_table_state_prepare(state, &rows, &options);
+}
+
+#define PREPARE(pad_to, limit, ...)                                                                \
+	prepare((const h2d_block_table_t *const[]){__VA_ARGS__},                                   \
+		sizeof((const h2d_block_table_t *const[]){__VA_ARGS__}) / sizeof(void *), pad_to,  \
+		limit)
+
+static void assert_row(uint32_t row, const int32_t *ids, uint32_t count)
+{
+	for (uint32_t i = 0; i < COLUMNS; i++)
+		ck_assert_int_eq(host[row * COLUMNS + i], i < count ? ids[i] : 0);
+}
+
+#define ASSERT_ROW(row, ...) assert_row(row, IDS(__VA_ARGS__), sizeof(IDS(__VA_ARGS__)) / 4)
+
+static void assert_untouched(uint32_t row)
+{
+	for (uint32_t i = 0; i < COLUMNS; i++)
+		ck_assert_int_eq(host[row * COLUMNS + i], -7);
+}
+
+/* Nothing of the array, the revision or the keys has changed since the copy. */
+static int32_t copy[ROWS * COLUMNS];
+static uint64_t copied_revision;
+
+static void remember(void)
+{
+	memcpy(copy, host, sizeof(host));
+	copied_revision = h2d_table_state_revision(state);
+}
+
+static void assert_remembered(void)
+{
+	ck_assert_mem_eq(copy, host, sizeof(host));
+	ck_assert_uint_eq(h2d_table_state_revision(state), copied_revision);
+}
+
+START_TEST(a_hit_reads_no_id_and_acquires_nothing)
+{
+	h2d_block_table_t *row = ROW(3, 5);
+	h2d_table_totals_t totals;
+
+	ck_assert_int_eq(PREPARE(4, 8, row), H2D_STATUS_SUCCESS);
+	ck_assert_uint_eq(acquires, 1);
+	ASSERT_ROW(0, 3, 5);
+	/* What a hit must not read, nor repair: an id behind the row's back, and the array. */
+	((int32_t *)h2d_block_table_ids(row))[0] = -1;
+	host[0] = 77;
+	remember();
+	acquire_result = H2D_STATUS_SOURCE_IN_USE;
+	ck_assert_int_eq(PREPARE(4, 8, row), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(PREPARE(2, 8, row), H2D_STATUS_SUCCESS);
+	assert_remembered();
+	ck_assert_uint_eq(acquires, 1);
+	h2d_table_state_get_totals(state, &totals);
+	ck_assert_uint_eq(totals.prepares, 3);
+	ck_assert_uint_eq(totals.hits, 2);
+	ck_assert_uint_eq(totals.ids_written, 2);
+	h2d_block_table_release(row);
+}
+END_TEST
+
+START_TEST(B04_append_validates_only_new_ids_and_keeps_source_resizable)
+{
+	h2d_block_table_t *row = ROW(3, 5);
+	const int32_t tails[2][2] = {{7, 0}, {6, 7}};
+	uint32_t added = _i == 0 ? 1 : 2;
+
+	ck_assert_int_eq(PREPARE(0, 8, row), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_block_table_extend(row, tails[_i], added), H2D_STATUS_SUCCESS);
+	for (int i = 0; i < 2; i++)
+		((int32_t *)h2d_block_table_ids(row))[i] = -1;
+	ck_assert_int_eq(PREPARE(0, 8, row), H2D_STATUS_SUCCESS);
+	if (_i == 0)
+		ASSERT_ROW(0, 3, 5, 7);
+	else
+		ASSERT_ROW(0, 3, 5, 6, 7);
+	remember();
+	ck_assert_int_eq(h2d_block_table_append(row, 8), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(PREPARE(0, 8, row), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "out of range"));
+	assert_remembered();
+	for (int i = 0; i < 2; i++)
+		((int32_t *)h2d_block_table_ids(row))[i] = 3 + 2 * i;
+	ck_assert_int_eq(h2d_block_table_pop(row, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(PREPARE(0, 8, row), H2D_STATUS_SUCCESS);
+	remember();
+	ck_assert_int_eq(PREPARE(0, 7, row), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_pstr_eq(h2d_error_message(),
+			  _i == 0 ? "table: request PAGE table is incomplete or out of range: row 0 "
+				    "column 2 has page 7, the limit is 7"
+				  : "table: request PAGE table is incomplete or out of range: row 0 "
+				    "column 3 has page 7, the limit is 7");
+	assert_remembered();
+	ck_assert_int_eq(h2d_block_table_append(row, 1), H2D_STATUS_SUCCESS);
+	h2d_block_table_release(row);
+}
+END_TEST
+
+START_TEST(B05_validate_whole_batch_before_writing_and_preserve_previous_snapshot)
+{
+	const int32_t *unversioned[2] = {IDS(4), IDS(1, 2, 3, 4, 5, 6, 7, 0, 1)};
+	uint32_t lengths[2] = {1, 9};
+	h2d_block_table_t *one = ROW(1), *two = ROW(2), *nine = ROW(9),
+			  *long_row = row_of(unversioned[1], 9);
+	h2d_table_rows_t rows = {.count = 2, .ids = unversioned, .lengths = lengths};
+	h2d_table_options_t options = {.page_limit = 8};
+
+	ck_assert_int_eq(PREPARE(0, 8, one, two), H2D_STATUS_SUCCESS);
+	remember();
+	ck_assert_int_eq(PREPARE(0, 8, nine, two), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(PREPARE(0, 8, two, nine), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(PREPARE(0, 8, two, long_row), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_pstr_eq(h2d_error_message(), "table: row 1 has 9 ids, the table 8 columns");
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, &options), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(PREPARE(0, 8, one, two, one, two, one), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_pstr_eq(h2d_error_message(), "table: 5 rows padded to 5, the table has 4 rows");
+	ck_assert_int_eq(PREPARE(1, 8, one, two), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(PREPARE(5, 8, one, two), H2D_STATUS_OUT_OF_RANGE);
+	assert_remembered();
+	ck_assert_uint_eq(acquires, 1);
+	h2d_block_table_release(one);
+	h2d_block_table_release(two);
+	h2d_block_table_release(nine);
+	h2d_block_table_release(long_row);
+}
+END_TEST
+
+START_TEST(required_pages_are_checked_on_every_call)
+{
+	h2d_block_table_t *row = ROW(3, 5);
+	const h2d_block_table_t *const tables[] = {row};
+	uint32_t required = 2;
+	h2d_table_rows_t rows = {.count = 1, .tables = tables, .required_pages = &required};
+
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, NULL), H2D_STATUS_SUCCESS);
+	required = 3;
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, NULL), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_pstr_eq(h2d_error_message(), "table: row 0 of the request PAGE table is incomplete "
+					       "or out of range: 2 pages, 3 required");
+	h2d_block_table_release(row);
+}
+END_TEST
+
+/* The write of row 1 is interrupted: its page cannot be written. */
+static sigjmp_buf interrupted;
+
+static void interrupt_write(int number)
+{
+	(void)number;
+	siglongjmp(interrupted, 1);
+}
+
+START_TEST(B10_failed_host_write_cannot_leave_a_false_empty_batch_hit)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t columns = (uint32_t)(page / sizeof(int32_t));
+	int32_t *pages = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
+	struct sigaction action = {.sa_handler = interrupt_write};
+	h2d_table_state_t *paged = NULL;
+	h2d_block_table_t *row = ROW(3, 5);
+	const h2d_block_table_t *const tables[] = {row, row};
+	h2d_table_rows_t two = {.count = 2, .tables = tables}, none = {.count = 0};
+	h2d_table_options_t options = {.pad_to = 4, .page_limit = 8};
+
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	ck_assert_int_eq(h2d_table_state_create("paged", pages, 4, columns, NULL, NULL, &paged), 0);
+	ck_assert_int_eq(h2d_table_state_prepare(paged, &none, &options), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(mprotect(pages + columns, page, PROT_READ), 0);
+	sigaction(SIGSEGV, &action, NULL);
+	if (!sigsetjmp(interrupted, 1)) {
+		h2d_table_state_prepare(paged, &two, &options);
+		ck_abort_msg("the write was not interrupted");
+	}
+	ck_assert_int_eq(mprotect(pages + columns, page, PROT_READ | PROT_WRITE), 0);
+	ck_assert_int_eq(pages[0], 3);
+	ck_assert_int_eq(h2d_table_state_prepare(paged, &none, &options), H2D_STATUS_SUCCESS);
+	for (uint32_t i = 0; i < 4 * columns; i++)
+		ck_assert_int_eq(pages[i], 0);
+	h2d_table_state_destroy(paged);
+	h2d_block_table_release(row);
+	munmap(pages, 4 * page);
+}
+END_TEST
+
+START_TEST(B12_full_replacement_clears_only_exposed_tails_and_padded_rows)
+{
+	/* Lengths and fills of each batch, and its padding. */
+	static const struct {
+		uint32_t count, length[2], pad_to;
+		int32_t fill[2];
+	} batches[] = {{2, {8, 3}, 2, {1, 2}},
+		       {2, {2, 7}, 4, {3, 4}},
+		       {1, {5, 0}, 3, {5, 0}},
+		       {2, {8, 6}, 4, {6, 7}}};
+	bool versioned = _i == 0;
+
+	for (size_t b = 0; b < sizeof(batches) / sizeof(batches[0]); b++) {
+		int32_t ids[2][COLUMNS];
+		const int32_t *unversioned[2] = {ids[0], ids[1]};
+		h2d_block_table_t *tables[2] = {NULL, NULL};
+		h2d_table_rows_t rows = {.count = batches[b].count,
+					 .ids = unversioned,
+					 .lengths = batches[b].length,
+					 .tables = (const h2d_block_table_t *const *)tables};
+		h2d_table_options_t options = {.pad_to = batches[b].pad_to,
+					       .page_limit = H2D_NO_PAGE_LIMIT};
+
+		for (uint32_t i = 0; i < batches[b].count; i++) {
+			for (uint32_t j = 0; j < COLUMNS; j++)
+				ids[i][j] = batches[b].fill[i];
+			if (versioned)
+				tables[i] = row_of(ids[i], batches[b].length[i]);
+		}
+		ck_assert_int_eq(h2d_table_state_prepare(state, &rows, &options), H2D_STATUS_SUCCESS);
+		for (uint32_t i = 0; i < batches[b].pad_to; i++)
+			assert_row(i, ids[i < 2 ? i : 0],
+				   i < batches[b].count ? batches[b].length[i] : 0);
+		if (b == 0) {
+			assert_untouched(2);
+			assert_untouched(3);
+		}
+		h2d_block_table_release(tables[0]);
+		h2d_block_table_release(tables[1]);
+	}
+}
+END_TEST
+
+START_TEST(B13_late_invalid_versioned_row_and_rejected_acquisition_never_write)
+{
+	h2d_block_table_t *good = ROW(1), *bad = ROW(9);
+
+	ck_assert_int_eq(PREPARE(0, 8, good), H2D_STATUS_SUCCESS);
+	remember();
+	ck_assert_int_eq(PREPARE(0, 8, good, bad), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_uint_eq(acquires, 1);
+	assert_remembered();
+	ck_assert_int_eq(h2d_block_table_set(bad, 0, 2), H2D_STATUS_SUCCESS);
+	acquire_result = H2D_STATUS_ALREADY_PUBLISHED;
+	ck_assert_int_eq(PREPARE(0, 8, good, bad), H2D_STATUS_ALREADY_PUBLISHED);
+	ck_assert_uint_eq(acquires, 2);
+	assert_remembered();
+	ck_assert_uint_eq(h2d_table_state_described_rows(state), 1);
+	/* The keys are as before: the old batch is still a hit. */
+	ck_assert_int_eq(PREPARE(0, 8, good), H2D_STATUS_SUCCESS);
+	ck_assert_uint_eq(acquires, 2);
+	ck_assert_int_eq(h2d_block_table_append(bad, 3), H2D_STATUS_SUCCESS);
+	acquire_result = H2D_STATUS_SUCCESS;
+	ck_assert_int_eq(PREPARE(0, 8, good, bad), H2D_STATUS_SUCCESS);
+	ASSERT_ROW(0, 1);
+	ASSERT_ROW(1, 2, 3);
+	h2d_block_table_release(good);
+	h2d_block_table_release(bad);
+}
+END_TEST
+
+START_TEST(B14_tbo_inherits_appends_and_tracks_unversioned_content_changes)
+{
+	int32_t target_host[2 * COLUMNS];
+	int32_t changing[] = {2, 3};
+	const int32_t *unversioned[] = {NULL, changing};
+	uint32_t lengths[] = {0, 2};
+	h2d_block_table_t *row = ROW(1);
+	const h2d_block_table_t *tables[] = {row, NULL};
+	h2d_table_rows_t rows = {.count = 2, .tables = tables, .ids = unversioned, .lengths = lengths};
+	h2d_table_state_t *target = NULL;
+	h2d_table_options_t pad = {.pad_to = 2};
+	uint64_t revision;
+
+	memset(target_host, 0xff, sizeof(target_host));
+	ck_assert_int_eq(h2d_table_state_create("ub0", target_host, 2, COLUMNS, NULL, NULL, &target), 0);
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, &pad), H2D_STATUS_SUCCESS);
+	ck_assert_mem_eq(target_host, IDS(1, 0, 0, 0, 0, 0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 0),
+			 sizeof(target_host));
+
+	h2d_block_table_append(row, 4);
+	changing[0] = 5;
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, &pad), H2D_STATUS_SUCCESS);
+	ck_assert_mem_eq(target_host, IDS(1, 4, 0, 0, 0, 0, 0, 0, 5, 3, 0, 0, 0, 0, 0, 0),
+			 sizeof(target_host));
+	revision = h2d_table_state_revision(target);
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, &pad), H2D_STATUS_SUCCESS);
+	ck_assert_uint_eq(h2d_table_state_revision(target), revision);
+	h2d_table_state_destroy(target);
+	h2d_block_table_release(row);
+}
+END_TEST
+
+START_TEST(slices_take_undescribed_rows_as_they_stand)
+{
+	int32_t target_host[2 * COLUMNS];
+	h2d_block_table_t *row = ROW(1, 2);
+	h2d_table_state_t *target = NULL;
+
+	memset(target_host, 0xff, sizeof(target_host));
+	ck_assert_int_eq(h2d_table_state_create("ub1", target_host, 2, COLUMNS, NULL, NULL, &target), 0);
+	ck_assert_int_eq(PREPARE(2, 8, row), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_mem_eq(target_host, IDS(1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			 sizeof(target_host));
+	/* Row 2 holds what was there before: ids that are no page. */
+	ck_assert_int_eq(h2d_table_state_slice(state, 1, 2, target, NULL), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(h2d_table_state_slice(state, 3, 2, target, NULL), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 3, target, NULL), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 1, state, NULL), H2D_STATUS_INVALID_ARGUMENT);
+	h2d_table_state_destroy(target);
+	h2d_block_table_release(row);
+}
+END_TEST
+
+START_TEST(B15_sparse_replacement_leaves_unchanged_rows_untouched)
+{
+	h2d_block_table_t *full[4], *changed = ROW(6, 7);
+
+	for (int i = 0; i < 4; i++)
+		full[i] = ROW(0, 1, 2, 3, 4, 5, 6, 7);
+	ck_assert_int_eq(PREPARE(0, 8, full[0], full[1], full[2], full[3]), H2D_STATUS_SUCCESS);
+	host[0] = host[2 * COLUMNS + 3] = host[3 * COLUMNS + 7] = 99;
+	ck_assert_int_eq(PREPARE(0, 8, full[0], changed, full[2], full[3]), H2D_STATUS_SUCCESS);
+	ASSERT_ROW(0, 99, 1, 2, 3, 4, 5, 6, 7);
+	ASSERT_ROW(1, 6, 7);
+	ASSERT_ROW(2, 0, 1, 2, 99, 4, 5, 6, 7);
+	ASSERT_ROW(3, 0, 1, 2, 3, 4, 5, 6, 99);
+	for (int i = 0; i < 4; i++)
+		h2d_block_table_release(full[i]);
+	h2d_block_table_release(changed);
+}
+END_TEST
+
+START_TEST(B16_reorder_reuses_validation_by_lineage)
+{
+	h2d_block_table_t *a = ROW(1, 2), *b = ROW(3, 4);
+
+	ck_assert_int_eq(PREPARE(0, 8, a, b), H2D_STATUS_SUCCESS);
+	/* Ids that would fail, did anybody check them again. */
+	((int32_t *)h2d_block_table_ids(a))[1] = 1000;
+	ck_assert_int_eq(PREPARE(0, 8, b, a), H2D_STATUS_SUCCESS);
+	((int32_t *)h2d_block_table_ids(a))[1] = 2;
+	remember();
+	ck_assert_int_eq(PREPARE(0, 4, b, a), H2D_STATUS_OUT_OF_RANGE);
+	assert_remembered();
+	/* A row that was absent for one batch is checked again in full. */
+	ck_assert_int_eq(PREPARE(0, 8, b), H2D_STATUS_SUCCESS);
+	((int32_t *)h2d_block_table_ids(a))[0] = 1000;
+	ck_assert_int_eq(PREPARE(0, 8, b, a), H2D_STATUS_OUT_OF_RANGE);
+	h2d_block_table_release(a);
+	h2d_block_table_release(b);
+}
+END_TEST
+
+START_TEST(B17_negative_page_ids_fail_before_any_write)
+{
+	static const uint64_t limits[] = {8, UINT64_C(1) << 40, H2D_NO_PAGE_LIMIT};
+	h2d_block_table_t *row = ROW(3, -1);
+	int32_t negative[] = {3, -1};
+	const int32_t *ids[] = {negative};
+	uint32_t length = 2;
+	h2d_table_rows_t rows = {.count = 1, .ids = ids, .lengths = &length};
+	h2d_table_options_t options = {.page_limit = limits[_i]};
+
+	remember();
+	ck_assert_int_eq(PREPARE(0, limits[_i], row), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "out of range"));
+	ck_assert_int_eq(h2d_table_state_prepare(state, &rows, &options), H2D_STATUS_OUT_OF_RANGE);
+	assert_remembered();
+	ck_assert_uint_eq(acquires, 0);
+	h2d_block_table_release(row);
+}
+END_TEST
+
+START_TEST(B18_zero_width_rows_and_padding)
+{
+	h2d_table_state_t *narrow = NULL;
+	h2d_block_table_t *empty = row_of(NULL, 0), *one = ROW(0);
+	const h2d_block_table_t *const tables[] = {empty}, *const wide[] = {one};
+	h2d_table_rows_t rows = {.count = 1, .tables = tables}, none = {.count = 0};
+	h2d_table_options_t options = {.pad_to = 4, .page_limit = 0};
+
+	ck_assert_int_eq(h2d_table_state_create("narrow", NULL, 4, 0, NULL, NULL, &narrow), 0);
+	ck_assert_int_eq(h2d_table_state_prepare(narrow, &rows, &options), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_prepare(narrow, &none, &options), H2D_STATUS_SUCCESS);
+	ck_assert_uint_eq(h2d_table_state_valid_rows(narrow), 4);
+	rows.tables = wide;
+	ck_assert_int_eq(h2d_table_state_prepare(narrow, &rows, &options), H2D_STATUS_OUT_OF_RANGE);
+	h2d_table_state_destroy(narrow);
+	h2d_block_table_release(empty);
+	h2d_block_table_release(one);
+}
+END_TEST
+
+START_TEST(padding_forgets_rows_and_describes_no_more_than_were_prepared)
+{
+	h2d_block_table_t *row = ROW(1, 2);
+
+	ck_assert_int_eq(PREPARE(0, 8, row, row), H2D_STATUS_SUCCESS);
+	ck_assert_uint_eq(h2d_table_state_valid_rows(state), 2);
+	remember();
+	ck_assert_int_eq(h2d_table_state_pad(state, 3, 4, NULL), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_pstr_eq(h2d_error_message(), "table: 3 rows scheduled, 2 were prepared");
+	ck_assert_int_eq(h2d_table_state_pad(state, 2, 5, NULL), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(h2d_table_state_pad(state, 2, 1, NULL), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_int_eq(h2d_table_state_pad(state, 2, 2, NULL), H2D_STATUS_SUCCESS);
+	assert_remembered();
+	ck_assert_int_eq(h2d_table_state_pad(state, 2, 3, NULL), H2D_STATUS_SUCCESS);
+	ASSERT_ROW(2, 0);
+	assert_untouched(3);
+	ck_assert_int_eq(h2d_table_state_pad(state, 1, 2, NULL), H2D_STATUS_SUCCESS);
+	ASSERT_ROW(0, 1, 2);
+	ASSERT_ROW(1, 0);
+	ck_assert_uint_eq(h2d_table_state_described_rows(state), 1);
+	ck_assert_uint_eq(h2d_table_state_valid_rows(state), 2);
+	h2d_block_table_release(row);
+}
+END_TEST
+
+/*
+ * Random batches against a model that keeps copies of everything: appends, edits, reorders, shared
+ * rows, arrivals, limits, padding, refused acquisitions, versioned and unversioned rows.
+ */
+#define POOL 6
+
+struct model_row {
+	uint64_t lineage; /* 0: unversioned, compared by contents */
+	uint32_t length;
+	int32_t ids[COLUMNS + 2];
+};
+
+static struct {
+	int32_t host[ROWS * COLUMNS];
+	struct model_row rows[ROWS];
+	uint32_t described, zero_to;
+	uint64_t revision;
+	unsigned int acquires;
+} model;
+
+static bool model_unchanged(uint32_t i, const struct model_row *row)
+{
+	if (i >= model.described || model.rows[i].length != row->length)
+		return false;
+	if (row->lineage)
+		return model.rows[i].lineage == row->lineage;
+	return !memcmp(model.host + i * COLUMNS, row->ids, row->length * sizeof(int32_t));
+}
+
+static h2d_status_t model_prepare(const struct model_row *rows, uint32_t n, uint32_t end,
+				  uint64_t limit)
+{
+	bool write = end > n && (n != model.described || end > model.zero_to);
+	struct model_row kept[ROWS];
+
+	if (limit > INT32_MAX)
+		limit = UINT64_C(1) << 31;
+	if (n > end || end > ROWS)
+		return H2D_STATUS_OUT_OF_RANGE;
+	for (uint32_t i = 0; i < n; i++) {
+		if (rows[i].length > COLUMNS)
+			return H2D_STATUS_OUT_OF_RANGE;
+		for (uint32_t j = 0; j < rows[i].length; j++) {
+			if (rows[i].ids[j] < 0 || (uint64_t)rows[i].ids[j] >= limit)
+				return H2D_STATUS_OUT_OF_RANGE;
+		}
+		write = write || !model_unchanged(i, &rows[i]);
+	}
+	if (write) {
+		model.acquires++;
+		if (acquire_result != H2D_STATUS_SUCCESS)
+			return acquire_result;
+		model.revision++;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		kept[i] = rows[i];
+		/* An unversioned row that equals the snapshot keeps its lineage, as the snapshot. */
+		if (!rows[i].lineage && model_unchanged(i, &rows[i]))
+			kept[i].lineage = model.rows[i].lineage;
+		if (!model_unchanged(i, &rows[i])) {
+			memset(model.host + i * COLUMNS, 0, COLUMNS * sizeof(int32_t));
+			memcpy(model.host + i * COLUMNS, rows[i].ids, rows[i].length * sizeof(int32_t));
+		}
+	}
+	memcpy(model.rows, kept, n * sizeof(kept[0]));
+	if (write) {
+		for (uint32_t i = n; i < end && end > n && (n != model.described || end > model.zero_to);
+		     i++)
+			memset(model.host + i * COLUMNS, 0, COLUMNS * sizeof(int32_t));
+	}
+	model.zero_to = n == model.described && model.zero_to > end ? model.zero_to : end;
+	model.described = n;
+	return H2D_STATUS_SUCCESS;
+}
+
+static void change_row(h2d_block_table_t *row, unsigned int *seed)
+{
+	int32_t id = rand_r(seed) % 200 == 0 ? -1 : rand_r(seed) % 20;
+	uint32_t length = h2d_block_table_length(row);
+
+	switch (rand_r(seed) % 8) {
+	case 0:
+		h2d_block_table_set(row, length ? (uint32_t)rand_r(seed) % length : 0, id);
+		break;
+	case 1:
+		h2d_block_table_clear(row);
+		break;
+	case 2:
+		h2d_block_table_pop(row, NULL);
+		break;
+	case 3:
+		h2d_block_table_insert(row, 0, id);
+		break;
+	default:
+		h2d_block_table_append(row, id);
+		break;
+	}
+	if (h2d_block_table_length(row) > COLUMNS + 1)
+		h2d_block_table_clear(row);
+}
+
+START_TEST(random_batches_agree_with_a_model_that_copies_everything)
+{
+	unsigned int seed = (unsigned int)_i + 1;
+	h2d_block_table_t *pool[POOL];
+
+	memset(&model, 0, sizeof(model));
+	memcpy(model.host, host, sizeof(host));
+	for (int i = 0; i < POOL; i++)
+		pool[i] = row_of(NULL, 0);
+	for (int n = 0; n < 25000; n++) {
+		const h2d_block_table_t *tables[ROWS + 1];
+		const int32_t *ids[ROWS + 1];
+		uint32_t lengths[ROWS + 1];
+		struct model_row rows[ROWS + 1];
+		uint32_t count = (uint32_t)rand_r(&seed) % (rand_r(&seed) % 50 ? ROWS + 1 : ROWS + 2);
+		uint32_t pad_to = rand_r(&seed) % 3 ? count + (uint32_t)rand_r(&seed) % 3 : 0;
+		uint64_t limit = rand_r(&seed) % 4 ? 18 : H2D_NO_PAGE_LIMIT;
+		h2d_table_rows_t batch = {
+			.count = count, .tables = tables, .ids = ids, .lengths = lengths};
+		h2d_table_options_t options = {.pad_to = pad_to, .page_limit = limit};
+		unsigned int order = (unsigned int)rand_r(&seed) % 4 ? 0 : (unsigned int)rand_r(&seed);
+		h2d_status_t expected;
+
+		if (rand_r(&seed) % 2)
+			change_row(pool[rand_r(&seed) % POOL], &seed);
+		acquire_result = rand_r(&seed) % 20 ? H2D_STATUS_SUCCESS : H2D_STATUS_ALREADY_PUBLISHED;
+		for (uint32_t i = 0; i < count; i++) {
+			const h2d_block_table_t *row = pool[(i + order) % POOL];
+			bool versioned = ((i + (unsigned int)_i) & 1) || rand_r(&seed) % 2;
+
+			tables[i] = versioned ? row : NULL;
+			ids[i] = h2d_block_table_ids(row);
+			lengths[i] = h2d_block_table_length(row);
+			rows[i].lineage = versioned ? h2d_block_table_version(row) : 0;
+			rows[i].length = lengths[i];
+			if (lengths[i])
+				memcpy(rows[i].ids, ids[i], lengths[i] * sizeof(int32_t));
+		}
+		expected = model_prepare(rows, count, pad_to ? pad_to : count, limit);
+		ck_assert_msg(h2d_table_state_prepare(state, &batch, &options) == expected,
+			      "seed %d step %d: expected %s: %s", _i + 1, n, h2d_status_string(expected),
+			      h2d_error_message());
+		ck_assert_msg(!memcmp(host, model.host, sizeof(host)), "seed %d step %d: host differs",
+			      _i + 1, n);
+		ck_assert_msg(h2d_table_state_revision(state) == model.revision,
+			      "seed %d step %d: revision", _i + 1, n);
+		ck_assert_msg(acquires == model.acquires, "seed %d step %d: acquires", _i + 1, n);
+	}
+	for (int i = 0; i < POOL; i++)
+		h2d_block_table_release(pool[i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("table_state");
+	TCase *table = tcase_create("state");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(table, set_up, tear_down);
+	tcase_set_timeout(table, 60);
+	tcase_add_test(table, a_hit_reads_no_id_and_acquires_nothing);
+	tcase_add_loop_test(table, B04_append_validates_only_new_ids_and_keeps_source_resizable, 0, 2);
+	tcase_add_test(table, B05_validate_whole_batch_before_writing_and_preserve_previous_snapshot);
+	tcase_add_test(table, required_pages_are_checked_on_every_call);
+	tcase_add_test(table, B10_failed_host_write_cannot_leave_a_false_empty_batch_hit);
+	tcase_add_loop_test(table, B12_full_replacement_clears_only_exposed_tails_and_padded_rows, 0, 2);
+	tcase_add_test(table, B13_late_invalid_versioned_row_and_rejected_acquisition_never_write);
+	tcase_add_test(table, B14_tbo_inherits_appends_and_tracks_unversioned_content_changes);
+	tcase_add_test(table, slices_take_undescribed_rows_as_they_stand);
+	tcase_add_test(table, B15_sparse_replacement_leaves_unchanged_rows_untouched);
+	tcase_add_test(table, B16_reorder_reuses_validation_by_lineage);
+	tcase_add_loop_test(table, B17_negative_page_ids_fail_before_any_write, 0, 3);
+	tcase_add_test(table, B18_zero_width_rows_and_padding);
+	tcase_add_test(table, padding_forgets_rows_and_describes_no_more_than_were_prepared);
+	tcase_add_loop_test(table, random_batches_agree_with_a_model_that_copies_everything, 0, 4);
+	suite_add_tcase(suite, table);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
