@@ -174,6 +174,9 @@ static int replay(const struct replay_options *options, const struct trace *trac
 		.source = source,
 		.slots = options->slots,
 		.requests = trace->request_count,
+		.max_model_len = options->max_model_len,
+		.block_size = options->block_size,
+		.num_pages = options->num_pages,
 		.verified = options->verify,
 	};
 	struct scheduler *scheduler = scheduler_create(&scheduler_settings, trace);
@@ -229,7 +232,9 @@ int main(int argc, char *argv[])
 	}
 	if (load_requests(&trace, &options, source, sizeof(source), &error) < 0)
 		return fail(WRONG_USE, &error);
-	status = replay(&options, &trace, source, &error);
+	status = replay_options_fit(&options, &trace, &error) < 0
+			 ? fail(WRONG_USE, &error)
+			 : replay(&options, &trace, source, &error);
 	trace_free(&trace);
 	return status;
 }

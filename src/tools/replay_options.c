@@ -14,6 +14,9 @@
 
 #define GENERATED_REQUESTS 100
 
+/* Longer requests of a trace are clipped or rejected unless --max-model-len asks for more. */
+#define LARGEST_DEFAULT_MODEL_LEN 32768
+
 enum option_code {
 	OPTION_TRACE = 256, /* above every character, so that no short option exists */
 	OPTION_BACKEND,
@@ -31,7 +34,7 @@ static const struct number_option {
 	uint64_t minimum;
 	uint64_t maximum;
 } number_options[] = {
-	{"requests", offsetof(struct replay_options, requests), 1, UINT32_MAX},
+	{"requests", offsetof(struct replay_options, requests), 1, 10000000},
 	{"steps", offsetof(struct replay_options, steps), 1, UINT32_MAX},
 	{"max-num-seqs", offsetof(struct replay_options, max_num_seqs), 1, 1024},
 	{"block-size", offsetof(struct replay_options, block_size), 1, 1024},
@@ -73,7 +76,8 @@ void replay_options_print_help(FILE *file)
 	      "                      (default: the block size)\n"
 	      "  --num-pages N       block-table pages of the KV cache (default: an eighth of\n"
 	      "                      what max-num-seqs requests of full length need)\n"
-	      "  --max-model-len N   tokens of the longest context (default 16384)\n"
+	      "  --max-model-len N   tokens of the longest context (default: the longest request,\n"
+	      "                      at most 32768)\n"
 	      "  --step-time MS      time in the trace that one step takes (default 100)\n"
 	      "  --backend NAME      packed, direct or pull (default: $ATOM_H2D_BACKEND, else packed)\n"
 	      "  --slots N           publication slots, used in turn (default 2)\n"
@@ -108,7 +112,7 @@ static int parse_number(const struct number_option *option, const char *text, ui
 	return 0;
 }
 
-/* Rules between options; also the defaults that depend on others. */
+/* Rules between options, and the defaults that depend on other options. */
 static int complete(struct replay_options *options, struct tool_error *error)
 {
 	if (options->page_size == 0)
@@ -119,6 +123,30 @@ static int complete(struct replay_options *options, struct tool_error *error)
 			       options->page_size, options->block_size);
 		return -1;
 	}
+	if (options->trace_path == NULL && options->requests == 0)
+		options->requests = GENERATED_REQUESTS;
+	return 0;
+}
+
+static uint64_t default_model_len(const struct trace *trace)
+{
+	uint64_t longest = 2;
+
+	for (size_t i = 0; i < trace->request_count; i++) {
+		uint64_t tokens = (uint64_t)trace->requests[i].prompt_tokens +
+				  trace->requests[i].output_tokens;
+
+		if (tokens > longest)
+			longest = tokens;
+	}
+	return longest < LARGEST_DEFAULT_MODEL_LEN ? longest : LARGEST_DEFAULT_MODEL_LEN;
+}
+
+int replay_options_fit(struct replay_options *options, const struct trace *trace,
+		       struct tool_error *error)
+{
+	if (options->max_model_len == 0)
+		options->max_model_len = default_model_len(trace);
 	uint64_t columns =
 		(options->max_model_len + options->block_size - 1) / options->block_size;
 
@@ -134,8 +162,6 @@ static int complete(struct replay_options *options, struct tool_error *error)
 			       options->num_pages, options->max_model_len, columns);
 		return -1;
 	}
-	if (options->trace_path == NULL && options->requests == 0)
-		options->requests = GENERATED_REQUESTS;
 	return 0;
 }
 
@@ -179,7 +205,6 @@ int replay_options_parse(struct replay_options *options, int argc, char *argv[],
 	*options = (struct replay_options){
 		.max_num_seqs = 64,
 		.block_size = 16,
-		.max_model_len = 16384,
 		.step_ms = 100,
 		.slots = 2,
 		.seed = 1,

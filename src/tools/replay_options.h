@@ -8,16 +8,17 @@
 #include <stdio.h>
 
 #include "tool_error.h"
+#include "trace.h"
 
 struct replay_options {
 	const char *trace_path; /* NULL: the built-in generator */
-	uint64_t requests;      /* 0: the whole trace, or the generator's default */
+	uint64_t requests;      /* 0: the whole trace */
 	uint64_t steps;         /* 0: until all requests are done */
 	uint64_t max_num_seqs;
 	uint64_t block_size;
 	uint64_t page_size;
-	uint64_t num_pages;
-	uint64_t max_model_len;
+	uint64_t num_pages;     /* 0: until replay_options_fit() */
+	uint64_t max_model_len; /* the same */
 	uint64_t step_ms;
 	const char *backend; /* NULL: as the environment says */
 	uint64_t slots;
@@ -28,9 +29,13 @@ struct replay_options {
 	bool version;
 };
 
-/* 0, or -1 with a message that names option and value. Defaults are filled in. */
+/* 0, or -1 with a message that names option and value. */
 int replay_options_parse(struct replay_options *options, int argc, char *argv[],
 			 struct tool_error *error);
+
+/* Fills in the defaults that depend on the requests, and checks that one request fits the pages. */
+int replay_options_fit(struct replay_options *options, const struct trace *trace,
+		       struct tool_error *error);
 
 void replay_options_print_help(FILE *file);
 

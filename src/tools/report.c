@@ -74,6 +74,7 @@ static void print_workload(struct report *report, FILE *file)
 		scheduled->rejected);
 	fprintf(file, "  %-28s %" PRIu64 " prompt, %" PRIu64 " generated\n", "tokens",
 		scheduled->prompt_tokens, scheduled->generated_tokens);
+	fprintf(file, "  %-28s at most %" PRIu64 " tokens\n", "context", report->max_model_len);
 	fprintf(file, "  %-28s %" PRIu64 "%s\n", "decode steps", scheduled->decode_steps,
 		report->stopped_early ? " (stopped before all requests were done)" : "");
 	fprintf(file, "  %-28s min %" PRIu64 ", mean %.1f, max %" PRIu64 "\n", "batch size",
@@ -82,8 +83,11 @@ static void print_workload(struct report *report, FILE *file)
 	fprintf(file, "  %-28s %" PRIu64 " rows, %.1f %% of the graphs' rows\n", "graph padding",
 		report->graph_rows - report->batch_rows, padding_percent(report));
 	print_count(file, "preemptions", scheduled->preemptions);
-	fprintf(file, "  %-28s at most %" PRIu32 " in use, %" PRIu64 " shared by prefix\n",
-		"KV pages", scheduled->most_pages_in_use, scheduled->shared_pages);
+	fprintf(file,
+		"  %-28s %" PRIu64 " of %" PRIu64 " tokens: at most %" PRIu32 " in use, %" PRIu64
+		" shared by prefix\n",
+		"KV pages", report->num_pages, report->block_size, scheduled->most_pages_in_use,
+		scheduled->shared_pages);
 }
 
 static void print_publication(struct report *report, FILE *file)
@@ -129,6 +133,15 @@ static void add_count(struct json_object *object, const char *key, uint64_t valu
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
+/* Three decimals are what the figures are worth. */
+static void add_decimal(struct json_object *object, const char *key, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3f", value);
+	json_object_object_add(object, key, json_object_new_double_s(value, text));
+}
+
 static void add_times(struct json_object *object, const char *key, struct samples *samples)
 {
 	struct json_object *times = NULL;
@@ -152,16 +165,18 @@ static void add_workload(struct json_object *root, struct report *report)
 	add_count(root, "requests_rejected", scheduled->rejected);
 	add_count(root, "prompt_tokens", scheduled->prompt_tokens);
 	add_count(root, "generated_tokens", scheduled->generated_tokens);
+	add_count(root, "max_model_len", report->max_model_len);
+	add_count(root, "block_size", report->block_size);
+	add_count(root, "num_pages", report->num_pages);
 	add_count(root, "decode_steps", scheduled->decode_steps);
 	json_object_object_add(root, "stopped_early",
 			       json_object_new_boolean(report->stopped_early));
 	add_count(batch, "min", samples_percentile(&report->batch_sizes, 0));
-	json_object_object_add(batch, "mean", json_object_new_double(mean_batch(report)));
+	add_decimal(batch, "mean", mean_batch(report));
 	add_count(batch, "max", samples_percentile(&report->batch_sizes, 100));
 	json_object_object_add(root, "batch_size", batch);
 	add_count(root, "padding_rows", report->graph_rows - report->batch_rows);
-	json_object_object_add(root, "padding_percent",
-			       json_object_new_double(padding_percent(report)));
+	add_decimal(root, "padding_percent", padding_percent(report));
 	add_count(root, "preemptions", scheduled->preemptions);
 	add_count(root, "most_pages_in_use", scheduled->most_pages_in_use);
 	add_count(root, "shared_pages", scheduled->shared_pages);
@@ -191,7 +206,7 @@ int report_print_json(struct report *report, FILE *file)
 	json_object_object_add(root, "device", json_object_new_string(report->device));
 	add_workload(root, report);
 	add_publication(root, report);
-	json_object_object_add(root, "seconds", json_object_new_double(report->seconds));
+	add_decimal(root, "seconds", report->seconds);
 	add_times(root, "publication_ns", &report->publication_ns);
 	add_times(root, "preparation_to_consumer_done_ns", &report->consumer_ns);
 	json_object_object_add(root, "verified", json_object_new_boolean(report->verified));

@@ -16,6 +16,9 @@ struct report {
 	const char *backend;
 	uint64_t slots;
 	uint64_t requests; /* in the trace */
+	uint64_t max_model_len;
+	uint64_t block_size;
+	uint64_t num_pages;
 	bool stopped_early;
 	struct scheduler_counts scheduled;
 	double seconds;

@@ -45,7 +45,7 @@ range()
 	done
 }
 
-range requests 1 4294967295 0 4294967296
+range requests 1 10000000 0 10000001
 range steps 1 4294967295 0 4294967296
 range max-num-seqs 1 1024 0 1025
 range block-size 1 1024 0 1025
@@ -69,9 +69,15 @@ refuses "argument '--json' is not an option" -- --json
 refuses "option --page-size: 3 does not divide the block size 16" --page-size 3
 refuses "option --page-size: 32 does not divide the block size 16" --page-size 32
 refuses "option --num-pages: 1023 is too few, one request of 16384 tokens (--max-model-len) needs 1024" \
-	--num-pages 1023
+	--max-model-len 16384 --num-pages 1023
 refuses "option --num-pages: 3 is too few, one request of 49 tokens (--max-model-len) needs 4" \
 	--max-model-len 49 --num-pages 3
+printf '{"timestamp": 0, "input_length": 60, "output_length": 5, "hash_ids": []}' >"$directory/trace"
+refuses "option --num-pages: 4 is too few, one request of 65 tokens (--max-model-len) needs 5" \
+	--trace "$directory/trace" --num-pages 4
+printf '{"timestamp": 0, "input_length": 60000, "output_length": 5, "hash_ids": []}' >"$directory/trace"
+refuses "option --num-pages: 4 is too few, one request of 32768 tokens (--max-model-len) needs 2048" \
+	--trace "$directory/trace" --num-pages 4
 
 # names_backends STATUS_OF_COMMAND WHERE VALUE: the message has the place, the value and the three names.
 names_backends()

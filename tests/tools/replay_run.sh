@@ -45,7 +45,7 @@ is()
 }
 
 # Few pages, so that requests are preempted; 17 sequences, so that graphs of 32 do not exist.
-workload="--requests 40 --max-num-seqs 17 --max-model-len 3000 --num-pages 400 --step-time 1000
+workload="--requests 40 --max-num-seqs 17 --max-model-len 3000 --num-pages 230 --step-time 1000
 	--steps 100 --json"
 
 # What one step of a backend takes: DMA copies, dispatches.
@@ -98,7 +98,7 @@ printf '%s\r\n2023-11-16 18:17:03.5,100,3\r\n2023-11-16 18:17:03.6,1990,20' "$he
 # shellcheck disable=SC2086 # several words
 runs 0 --trace - $small <"$directory/trace" && is requests 2 && is requests_finished 2 &&
 	is requests_clipped 1 && is prompt_tokens 2090 && is generated_tokens 13 &&
-	is decode_steps 10 && is mismatches 0
+	is decode_steps 11 && is mismatches 0
 result $? "Azure trace on standard input, CR LF, no final newline"
 for request in 1 2 3; do
 	echo '{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [1, '$request']}'

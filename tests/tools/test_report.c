@@ -135,6 +135,9 @@ static void fill_report(struct report *report)
 		.backend = "packed",
 		.slots = 3,
 		.requests = 10,
+		.max_model_len = 4096,
+		.block_size = 16,
+		.num_pages = 512,
 		.scheduled = {.admitted = 8,
 			      .finished = 7,
 			      .rejected = 2,
@@ -185,11 +188,13 @@ START_TEST(table)
 		"Workload\n"
 		"  requests                     10: 7 finished, 1 clipped, 2 rejected (too long)\n"
 		"  tokens                       1000 prompt, 50 generated\n"
+		"  context                      at most 4096 tokens\n"
 		"  decode steps                 4\n"
 		"  batch size                   min 6, mean 7.5, max 9\n"
 		"  graph padding                10 rows, 25.0 % of the graphs' rows\n"
 		"  preemptions                  5\n"
-		"  KV pages                     at most 70 in use, 6 shared by prefix\n"
+		"  KV pages                     512 of 16 tokens: at most 70 in use, 6 shared by "
+		"prefix\n"
 		"Publication\n"
 		"  backend                      packed\n"
 		"  slots                        3\n"
@@ -228,7 +233,8 @@ START_TEST(json_has_the_same_figures)
 		const char *key;
 		int64_t value;
 	} figures[] = {
-		{"requests", 10}, {"requests_finished", 7}, {"requests_clipped", 1},
+		{"requests", 10}, {"max_model_len", 4096}, {"block_size", 16},
+		{"num_pages", 512}, {"requests_finished", 7}, {"requests_clipped", 1},
 		{"requests_rejected", 2}, {"prompt_tokens", 1000}, {"generated_tokens", 50},
 		{"decode_steps", 4}, {"padding_rows", 10}, {"preemptions", 5},
 		{"most_pages_in_use", 70}, {"shared_pages", 6}, {"slots", 3},
@@ -254,6 +260,7 @@ START_TEST(json_has_the_same_figures)
 	ck_assert_str_eq(json_object_get_string(value), "trace \"x\"");
 	ck_assert(json_object_object_get_ex(root, "batch_size", &value));
 	ck_assert_int_eq(json_number(value, "min"), 6);
+	ck_assert_ptr_nonnull(strstr(text, "\"mean\": 7.500,"));
 	ck_assert_int_eq(json_number(value, "max"), 9);
 	ck_assert(json_object_object_get_ex(root, "publication_ns", &value));
 	ck_assert_int_eq(json_number(value, "median"), 7000);
