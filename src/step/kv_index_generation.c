@@ -22,11 +22,11 @@ static h2d_status_t make_kernel_arguments(const h2d_kv_index_generation_descript
 					  h2d_kv_index_generation_t *generation)
 {
 	const kv_indices_arguments_t arguments = {
-	    .kv_indices = generation->kv_indices,
-	    .kv_indptr = description->kv_indptr,
-	    .block_tables = description->block_tables,
-	    .columns = description->block_table_columns,
-	    .ratio = description->pages_per_block,
+		.kv_indices = generation->kv_indices,
+		.kv_indptr = description->kv_indptr,
+		.block_tables = description->block_tables,
+		.columns = description->block_table_columns,
+		.ratio = description->pages_per_block,
 	};
 	size_t size = generation->dispatch.kernel.kernel_arguments_size;
 	h2d_status_t status;
@@ -49,17 +49,16 @@ h2d_kv_index_generation_create(h2d_device_t *device,
 			       h2d_kv_index_generation_t *generation)
 {
 	const uint32_t workgroups =
-	    (description->pages_per_request + PAGES_PER_WORKGROUP - 1) / PAGES_PER_WORKGROUP;
+		(description->pages_per_request + PAGES_PER_WORKGROUP - 1) / PAGES_PER_WORKGROUP;
 	const size_t indices = (size_t)description->max_requests * description->pages_per_request;
 	void *memory;
 	h2d_status_t status;
 
 	*generation = (h2d_kv_index_generation_t){
-	    .device = device,
-	    .dispatch =
-		{
-		    .grid_size = {workgroups * WORKGROUP_SIZE, 1, 1},
-		    .workgroup_size = {WORKGROUP_SIZE, 1, 1},
+		.device = device,
+		.dispatch = {
+			.grid_size = {workgroups * WORKGROUP_SIZE, 1, 1},
+			.workgroup_size = {WORKGROUP_SIZE, 1, 1},
 		},
 	};
 	status = h2d_device_get_kernel(device, "h2d_kv_indices", &generation->dispatch.kernel);

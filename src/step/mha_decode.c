@@ -28,20 +28,26 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 		uint64_t rows;
 		uint64_t columns;
 	} members[H2D_MHA_DECODE_MEMBERS] = {
-	    [H2D_MHA_DECODE_SLOT_MAPPING] = {"slot_mapping", sizeof(int64_t), tokens, 0},
-	    [H2D_MHA_DECODE_CONTEXT_LENS] = {"context_lens", sizeof(int32_t), requests, 0},
-	    [H2D_MHA_DECODE_BLOCK_TABLES] = {"block_tables", sizeof(int32_t), requests,
-					     runner->block_table_columns},
-	    [H2D_MHA_DECODE_KV_INDPTR] = {"kv_indptr", sizeof(int32_t), requests + 1, 0},
-	    [H2D_MHA_DECODE_POSITIONS] = {"positions", sizeof(int64_t), tokens, 0},
+		[H2D_MHA_DECODE_SLOT_MAPPING] = {"slot_mapping", sizeof(int64_t), tokens, 0},
+		[H2D_MHA_DECODE_CONTEXT_LENS] = {"context_lens", sizeof(int32_t), requests, 0},
+		[H2D_MHA_DECODE_BLOCK_TABLES] = {"block_tables", sizeof(int32_t), requests,
+						 runner->block_table_columns},
+		[H2D_MHA_DECODE_KV_INDPTR] = {"kv_indptr", sizeof(int32_t), requests + 1, 0},
+		[H2D_MHA_DECODE_POSITIONS] = {"positions", sizeof(int64_t), tokens, 0},
+	};
+	h2d_kv_index_generation_description_t description = {
+		.max_requests = runner->options.max_requests,
+		.pages_per_request = runner->pages_per_request,
+		.pages_per_block = runner->pages_per_block,
+		.block_table_columns = runner->block_table_columns,
 	};
 	h2d_buffer_t **buffers = mha_decode->members;
 	h2d_status_t status;
 
 	for (int i = 0; i < H2D_MHA_DECODE_MEMBERS; i++) {
-		status =
-		    h2d_runner_slot_add_buffer(slot, members[i].name, members[i].element_size,
-					       members[i].rows, members[i].columns, &buffers[i]);
+		status = h2d_runner_slot_add_buffer(slot, members[i].name, members[i].element_size,
+						    members[i].rows, members[i].columns,
+						    &buffers[i]);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}
@@ -49,22 +55,16 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 					   &mha_decode->group);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	status = h2d_block_table_rows_create(
-	    &mha_decode->block_table_rows, h2d_buffer_host(buffers[H2D_MHA_DECODE_BLOCK_TABLES]),
-	    runner->options.max_requests, runner->block_table_columns);
+	status = h2d_block_table_rows_create(&mha_decode->block_table_rows,
+					     h2d_buffer_host(buffers[H2D_MHA_DECODE_BLOCK_TABLES]),
+					     runner->options.max_requests,
+					     runner->block_table_columns);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	return h2d_kv_index_generation_create(
-	    runner->device,
-	    &(h2d_kv_index_generation_description_t){
-		.max_requests = runner->options.max_requests,
-		.pages_per_request = runner->pages_per_request,
-		.pages_per_block = runner->pages_per_block,
-		.block_table_columns = runner->block_table_columns,
-		.kv_indptr = h2d_buffer_device(buffers[H2D_MHA_DECODE_KV_INDPTR]),
-		.block_tables = h2d_buffer_device(buffers[H2D_MHA_DECODE_BLOCK_TABLES]),
-	    },
-	    &mha_decode->kv_index_generation);
+	description.kv_indptr = h2d_buffer_device(buffers[H2D_MHA_DECODE_KV_INDPTR]);
+	description.block_tables = h2d_buffer_device(buffers[H2D_MHA_DECODE_BLOCK_TABLES]);
+	return h2d_kv_index_generation_create(runner->device, &description,
+					      &mha_decode->kv_index_generation);
 }
 
 void h2d_mha_decode_destroy(h2d_mha_decode_t *mha_decode)
@@ -267,14 +267,14 @@ static h2d_mha_decode_step_t view_of_slot(const h2d_runner_t *runner, uint32_t s
 	h2d_buffer_t *const *members = mha_decode->members;
 
 	return (h2d_mha_decode_step_t){
-	    .slot = slot,
-	    .slot_mapping = h2d_buffer_device(members[H2D_MHA_DECODE_SLOT_MAPPING]),
-	    .context_lens = h2d_buffer_device(members[H2D_MHA_DECODE_CONTEXT_LENS]),
-	    .block_tables = h2d_buffer_device(members[H2D_MHA_DECODE_BLOCK_TABLES]),
-	    .kv_indptr = h2d_buffer_device(members[H2D_MHA_DECODE_KV_INDPTR]),
-	    .positions = h2d_buffer_device(members[H2D_MHA_DECODE_POSITIONS]),
-	    .kv_indices = mha_decode->kv_index_generation.kv_indices,
-	    .block_table_columns = runner->block_table_columns,
+		.slot = slot,
+		.slot_mapping = h2d_buffer_device(members[H2D_MHA_DECODE_SLOT_MAPPING]),
+		.context_lens = h2d_buffer_device(members[H2D_MHA_DECODE_CONTEXT_LENS]),
+		.block_tables = h2d_buffer_device(members[H2D_MHA_DECODE_BLOCK_TABLES]),
+		.kv_indptr = h2d_buffer_device(members[H2D_MHA_DECODE_KV_INDPTR]),
+		.positions = h2d_buffer_device(members[H2D_MHA_DECODE_POSITIONS]),
+		.kv_indices = mha_decode->kv_index_generation.kv_indices,
+		.block_table_columns = runner->block_table_columns,
 	};
 }
 
@@ -300,20 +300,22 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 		return status;
 
 	sizes = (step_sizes_t){
-	    .requests = batch->num_requests,
-	    .graph_requests = h2d_runner_graph_requests(runner, batch->num_requests),
-	    .query_length = runner->options.query_length,
-	    .block_size = runner->options.block_size,
-	    .page_size = runner->options.page_size,
+		.requests = batch->num_requests,
+		.graph_requests = h2d_runner_graph_requests(runner, batch->num_requests),
+		.query_length = runner->options.query_length,
+		.block_size = runner->options.block_size,
+		.page_size = runner->options.page_size,
 	};
 	longest = write_sources(mha_decode, &sizes, batch);
 
 	const int64_t requests = sizes.graph_requests;
 	const int64_t tokens = requests * sizes.query_length;
 	const int64_t counts[H2D_MHA_DECODE_MEMBERS] = {
-	    [H2D_MHA_DECODE_SLOT_MAPPING] = tokens,   [H2D_MHA_DECODE_CONTEXT_LENS] = requests,
-	    [H2D_MHA_DECODE_BLOCK_TABLES] = requests, [H2D_MHA_DECODE_KV_INDPTR] = requests + 1,
-	    [H2D_MHA_DECODE_POSITIONS] = tokens,
+		[H2D_MHA_DECODE_SLOT_MAPPING] = tokens,
+		[H2D_MHA_DECODE_CONTEXT_LENS] = requests,
+		[H2D_MHA_DECODE_BLOCK_TABLES] = requests,
+		[H2D_MHA_DECODE_KV_INDPTR] = requests + 1,
+		[H2D_MHA_DECODE_POSITIONS] = tokens,
 	};
 	status = h2d_group_publish(mha_decode->group, stream, counts, NULL);
 	if (status != H2D_STATUS_SUCCESS || !step)

@@ -13,11 +13,11 @@ h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *nam
 					h2d_buffer_t **buffer)
 {
 	const h2d_buffer_description_t description = {
-	    .name = name,
-	    .element_size = element_size,
-	    .dimensions = columns ? 2 : 1,
-	    .shape = {rows, columns},
-	    .unit = H2D_COUNT_ROWS,
+		.name = name,
+		.element_size = element_size,
+		.dimensions = columns ? 2 : 1,
+		.shape = {rows, columns},
+		.unit = H2D_COUNT_ROWS,
 	};
 
 	return h2d_buffer_allocate(slot->owner, &description, buffer);
@@ -28,7 +28,7 @@ h2d_status_t h2d_runner_slot_add_group(h2d_runner_slot_t *slot, const char *name
 				       h2d_group_t **group)
 {
 	h2d_named_group_t *groups =
-	    realloc(slot->groups, (slot->num_groups + 1) * sizeof(*slot->groups));
+		realloc(slot->groups, (slot->num_groups + 1) * sizeof(*slot->groups));
 	h2d_status_t status;
 
 	if (!groups)
@@ -47,11 +47,11 @@ static h2d_status_t create_slot(h2d_runner_t *runner, uint32_t index)
 	h2d_runner_slot_t *slot = &runner->slots[index];
 	char name[32];
 	const h2d_owner_options_t owner_options = {
-	    .name = name,
-	    .backend = runner->backend,
-	    .timeout_ns = runner->options.timeout_ns,
-	    .pack_limit_bytes = runner->options.pack_limit_bytes,
-	    .omit_end_fence = runner->options.omit_end_fence,
+		.name = name,
+		.backend = runner->backend,
+		.timeout_ns = runner->options.timeout_ns,
+		.pack_limit_bytes = runner->options.pack_limit_bytes,
+		.omit_end_fence = runner->options.omit_end_fence,
 	};
 	h2d_status_t status;
 

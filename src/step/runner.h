@@ -22,8 +22,7 @@ typedef struct h2d_runner_slot {
 
 struct h2d_runner {
 	h2d_device_t *device;
-	h2d_runner_options_t
-	    options; /* page_size never 0; captured_batch_sizes points to our copy */
+	h2d_runner_options_t options; /* page_size not 0; captured_batch_sizes is our copy */
 	h2d_backend_t backend;
 	uint32_t *captured_batch_sizes;
 

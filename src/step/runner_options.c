@@ -28,11 +28,11 @@ static h2d_status_t check_counts(const h2d_runner_options_t *options)
 		const char *name;
 		uint32_t value;
 	} counts[] = {
-	    {"slots", options->slots},
-	    {"max_requests", options->max_requests},
-	    {"query_length", options->query_length},
-	    {"block_size", options->block_size},
-	    {"max_model_length", options->max_model_length},
+		{"slots", options->slots},
+		{"max_requests", options->max_requests},
+		{"query_length", options->query_length},
+		{"block_size", options->block_size},
+		{"max_model_length", options->max_model_length},
 	};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
@@ -66,7 +66,7 @@ static h2d_status_t set_page_sizes(h2d_runner_t *runner, const h2d_runner_option
 	runner->pages_per_block = options->block_size / page_size;
 	runner->pages_per_request = (uint32_t)divide_up(options->max_model_length, page_size);
 	runner->block_table_columns =
-	    (uint32_t)divide_up(options->max_model_length, options->block_size);
+		(uint32_t)divide_up(options->max_model_length, options->block_size);
 	if ((uint64_t)options->max_requests * runner->pages_per_request > INT32_MAX)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "runner option max_model_length: %u is %u pages for each of "

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* The mha_decode group and its first consumer: every byte of every step. */
+#include <check.h>
+#include <stdio.h>
+
+#include "decode_world.h"
+
+/*
+ * Block to page ratios 1, 2, 4, 16, one that is no power of two, those at and above the kernel's
+ * workgroup; more pages a request than one workgroup writes; captured sizes that cover all batches,
+ * some, none; members on either side of the packing limit.
+ */
+static const h2d_runner_options_t shapes[] = {
+	{.slots = 1, .max_requests = 5, .query_length = 1, .block_size = 16, .page_size = 16,
+	 .max_model_length = 200, .num_pages = 60},
+	{.slots = 2, .max_requests = 8, .query_length = 2, .block_size = 16, .page_size = 8,
+	 .max_model_length = 250, .num_pages = 1000, .omit_end_fence = true, CAPTURED(1, 2, 4, 8)},
+	{.slots = 3, .max_requests = 6, .query_length = 3, .block_size = 16, .page_size = 4,
+	 .max_model_length = 97, .num_pages = 64, .pack_limit_bytes = 40, CAPTURED(4)},
+	{.slots = 2, .max_requests = 4, .query_length = 4, .block_size = 16, .page_size = 1,
+	 .max_model_length = 2600, .num_pages = 700, CAPTURED(2, 4)},
+	{.slots = 1, .max_requests = 3, .query_length = 2, .block_size = 48, .page_size = 16,
+	 .max_model_length = 1001, .num_pages = 4096, .omit_end_fence = true, CAPTURED(3)},
+	{.slots = 1, .max_requests = 3, .query_length = 4, .block_size = 256, .page_size = 1,
+	 .max_model_length = 1500, .num_pages = 32, .pack_limit_bytes = UINT64_MAX},
+	{.slots = 2, .max_requests = 2, .query_length = 1, .block_size = 1024, .page_size = 2,
+	 .max_model_length = 4096, .num_pages = 9, CAPTURED(1, 2)},
+	{.slots = 3, .max_requests = 16, .query_length = 1, .block_size = 1, .page_size = 1,
+	 .max_model_length = 300, .num_pages = INT32_MAX, CAPTURED(8, 16)},
+};
+
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+/*
+ * Random steps over all slots, some back to back so that slots are reused behind running work, the
+ * largest and the empty batch and a dummy one among them.
+ */
+START_TEST(A01_decode_csr_slot_reuse_every_byte)
+{
+	const h2d_runner_options_t *options = &shapes[_i / DECODE_BACKENDS];
+	const char *backend = decode_backends[_i % DECODE_BACKENDS];
+	const uint64_t seed = fixture_seed() + (uint64_t)_i;
+	uint64_t state = seed;
+	decode_world_t world = decode_world_create(options, backend);
+	char what[128];
+
+	for (int i = 0; i < 14; i++) {
+		uint32_t num_requests =
+			(uint32_t)fixture_random_between(&state, 0, options->max_requests);
+
+		if (i == 2)
+			num_requests = options->max_requests;
+		if (i == 5)
+			num_requests = 0;
+		snprintf(what, sizeof(what), "shape %d, %s, seed %llu, step %d of %u requests",
+			 _i / DECODE_BACKENDS, backend, (unsigned long long)seed, i, num_requests);
+		decode_world_step(&world, &state, num_requests, i == 7,
+			 fixture_random_between(&state, 0, 3) != 0);
+		if (i < 3 || fixture_random_between(&state, 0, 1) == 0)
+			decode_world_check(&world, what);
+	}
+	decode_world_check(&world, what);
+	decode_world_destroy(&world);
+}
+END_TEST
+
+/* Captured sizes are padded to even where nothing is scheduled: all of it is padding. */
+START_TEST(A01_empty_batch_is_all_padding)
+{
+	decode_world_t world = decode_world_create(&shapes[1], decode_backends[_i]);
+	const decode_case_t nothing = {0};
+
+	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	decode_world_prepare(&world, &nothing);
+	check_success(h2d_runner_finish(world.runner, fixture_stream));
+	decode_world_check(&world, "no requests");
+	decode_world_destroy(&world);
+}
+END_TEST
+
+/* Contexts and ids at the ends of int32: slots need 64 bits, sums on the way there too. */
+START_TEST(A01_largest_values_do_not_overflow)
+{
+	const h2d_runner_options_t options = {
+		.slots = 1,
+		.max_requests = 2,
+		.query_length = 4,
+		.block_size = 1u << 30,
+		.page_size = 1u << 29,
+		.max_model_length = INT32_MAX,
+	};
+	const int32_t contexts[] = {INT32_MAX, INT32_MAX};
+	const int32_t rejected[] = {0, INT32_MAX - (1 << 30) - 2};
+	const int32_t first[] = {0, (1 << 30) - 1};
+	const int32_t second[] = {(1 << 30) - 1, 5};
+	const h2d_decode_batch_t batch = {
+		.num_requests = 2,
+		.context_lengths = contexts,
+		.rejected_tokens = rejected,
+		.block_tables = (const int32_t *const[]){first, second},
+		.block_table_lengths = (const uint32_t[]){2, 2},
+	};
+	decode_world_t world = decode_world_create(&options, decode_backends[_i]);
+	const int64_t block = INT64_C(1) << 30;
+	const int64_t last = (block - 1) * block;
+	const int64_t slots[] = {
+		last + block - 5, last + block - 4, last + block - 3, last + block - 2,
+		last + block - 2, last + block - 1, 5 * block,        5 * block + 1,
+	};
+	int64_t slot_mapping[8];
+	const int32_t indices[] = {0, 1, INT32_MAX - 1, INT32_MAX, INT32_MAX - 1, INT32_MAX, 10};
+	int32_t kv_indices[7];
+	h2d_mha_decode_step_t step;
+
+	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	check_success(h2d_mha_decode_prepare(world.runner, fixture_stream, &batch, &step));
+	check_success(h2d_runner_finish(world.runner, fixture_stream));
+	check_success(h2d_mha_decode_enqueue_kv_indices(world.runner, fixture_stream, 0, 2));
+	decode_image_publish(&world.images[0], &batch, 2);
+	decode_image_generate_kv_indices(&world.images[0], 2);
+	decode_world_check(&world, "largest values");
+	check_success(h2d_device_read(fixture_device, slot_mapping, step.slot_mapping,
+				      sizeof(slots), H2D_DEFAULT_TIMEOUT_NS));
+	ck_assert_mem_eq(slot_mapping, slots, sizeof(slots));
+	check_success(h2d_device_read(fixture_device, kv_indices, step.kv_indices, sizeof(indices),
+				      H2D_DEFAULT_TIMEOUT_NS));
+	ck_assert_mem_eq(kv_indices, indices, sizeof(indices));
+	decode_world_destroy(&world);
+}
+END_TEST
+
+/* What each backend submits for one step whose members fit into the arena. */
+START_TEST(A01_step_costs_one_dma_and_one_scatter)
+{
+	static const uint64_t dma_copies[] = {1, 5, 0};
+	static const uint64_t dispatches[] = {1, 0, 1};
+	decode_world_t world = decode_world_create(&shapes[0], decode_backends[_i]);
+	uint64_t state = 1;
+	h2d_publication_totals_t totals;
+
+	for (uint64_t step = 1; step <= 3; step++) {
+		decode_world_step(&world, &state, 3, false, true);
+		h2d_owner_get_totals(h2d_runner_owner(world.runner, 0), &totals);
+		ck_assert_uint_eq(totals.publications, step);
+		ck_assert_uint_eq(totals.dma_copies, step * dma_copies[_i]);
+		ck_assert_uint_eq(totals.dispatches, step * dispatches[_i]);
+		ck_assert_uint_eq(totals.bytes,
+				  step * (3 * 8 + 3 * 4 + 3 * 13 * 4 + 4 * 4 + 3 * 8));
+	}
+	decode_world_destroy(&world);
+}
+END_TEST
+
+static Suite *mha_decode_suite(void)
+{
+	Suite *suite = suite_create("mha_decode");
+	TCase *tcase = tcase_create("values");
+
+	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, A01_decode_csr_slot_reuse_every_byte, 0,
+			    SHAPES * DECODE_BACKENDS);
+	tcase_add_loop_test(tcase, A01_empty_batch_is_all_padding, 0, DECODE_BACKENDS);
+	tcase_add_loop_test(tcase, A01_largest_values_do_not_overflow, 0, DECODE_BACKENDS);
+	tcase_add_loop_test(tcase, A01_step_costs_one_dma_and_one_scatter, 0, DECODE_BACKENDS);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
+
+int main(void)
+{
+	return fixture_run(mha_decode_suite());
+}
