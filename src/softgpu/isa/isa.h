@@ -55,6 +55,12 @@ struct softgpu_dispatch {
 	struct softgpu_scratch scratch;
 	uint64_t private_aperture_base; /* low 32 bits zero, high 32 bits not */
 	uint64_t shared_aperture_base;
+	/*
+	 * Called for s_sendmsg(MSG_INTERRUPT), which device-side signal operations use after they
+	 * stored the event's mailbox; NULL: dropped. Runs on the worker's thread.
+	 */
+	void (*interrupt)(void *context, uint32_t event_id);
+	void *interrupt_context;
 };
 
 /* Where a workgroup runs; s_getreg HW_ID shows it to the kernel. */

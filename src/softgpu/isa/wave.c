@@ -113,6 +113,42 @@ static bool fill(struct softgpu_wave *wave, struct cache_entry *entry)
 	return true;
 }
 
+/* Bits of M0[15:12] in indexed mode: the operands whose VGPR numbers M0[7:0] displaces. */
+enum {
+	INDEX_SOURCE_0 = 1 << 0,
+	INDEX_DESTINATION = 1 << 3,
+};
+
+/*
+ * Executes one instruction in GPR indexing mode (s_set_gpr_idx_on): the vector ALU's register
+ * numbers are relative to M0.
+ */
+static void execute_indexed(struct softgpu_wave *wave,
+			    const struct softgpu_instruction *instruction)
+{
+	struct softgpu_instruction indexed = *instruction;
+	uint32_t index = wave->m0 & 0xff;
+	uint32_t operands = wave->m0 >> 12 & 0xf;
+	bool is_vector = instruction->family >= SOFTGPU_VOP1 && instruction->family <= SOFTGPU_VOPC;
+
+	for (int i = 0; is_vector && i < 3; i++)
+		if (operands & (uint32_t)INDEX_SOURCE_0 << i &&
+		    indexed.operation->source[i] != SOFTGPU_NONE &&
+		    indexed.source[i] >= SOFTGPU_CODE_VGPR0)
+			indexed.source[i] = (uint16_t)(indexed.source[i] + index);
+	if (is_vector && operands & INDEX_DESTINATION)
+		indexed.destination = (uint16_t)(indexed.destination + index);
+	for (int i = 0; i < 3; i++)
+		if (indexed.source[i] >= 2 * SOFTGPU_CODE_VGPR0 ||
+		    indexed.destination >= SOFTGPU_VGPRS) {
+			softgpu_wave_fault(wave, instruction, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION,
+					   "%s: indexed VGPR number is out of range",
+					   instruction->operation->name);
+			return;
+		}
+	indexed.operation->execute(wave, &indexed);
+}
+
 uint64_t softgpu_wave_run(struct softgpu_wave *wave, struct softgpu_instruction_cache *cache,
 			  uint64_t budget)
 {
@@ -122,11 +158,14 @@ uint64_t softgpu_wave_run(struct softgpu_wave *wave, struct softgpu_instruction_
 	while (executed < budget && wave->state == SOFTGPU_WAVE_RUNNING) {
 		struct cache_entry *entry = &cache->entry[wave->pc / 4 % CACHE_ENTRIES];
 
-		if (entry->pc != wave->pc || entry->epoch != workgroup->code_epoch)
+		if (entry->pc != wave->pc || entry->epoch < workgroup->code_epoch)
 			if (!fill(wave, entry))
 				break;
 		wave->pc += 4 * entry->instruction.size;
-		entry->execute(wave, &entry->instruction);
+		if (__builtin_expect(wave->mode >> SOFTGPU_MODE_GPR_INDEX_EN & 1, 0))
+			execute_indexed(wave, &entry->instruction);
+		else
+			entry->execute(wave, &entry->instruction);
 		executed++;
 	}
 	return executed;
