@@ -74,7 +74,7 @@ void replay_options_print_help(FILE *file)
 	      "  --block-size N      tokens of a block-table page (default 16)\n"
 	      "  --page-size N       tokens of a physical KV page, divides the block size\n"
 	      "                      (default: the block size)\n"
-	      "  --num-pages N       block-table pages of the KV cache (default: an eighth of\n"
+	      "  --num-pages N       block-table pages of the KV cache (default: a quarter of\n"
 	      "                      what max-num-seqs requests of full length need)\n"
 	      "  --max-model-len N   tokens of the longest context (default: the longest request,\n"
 	      "                      at most 32768)\n"
@@ -151,7 +151,7 @@ int replay_options_fit(struct replay_options *options, const struct trace *trace
 		(options->max_model_len + options->block_size - 1) / options->block_size;
 
 	if (options->num_pages == 0) {
-		options->num_pages = (options->max_num_seqs * columns + 7) / 8;
+		options->num_pages = (options->max_num_seqs * columns + 3) / 4;
 		if (options->num_pages < columns)
 			options->num_pages = columns;
 	}

@@ -215,6 +215,48 @@ START_TEST(equal_prefixes_share_their_full_pages)
 }
 END_TEST
 
+/* Four pages: two requests of three pages run together only because they share two. */
+START_TEST(shared_pages_take_no_room)
+{
+	struct scheduler_settings shape = settings(2, 512, 4, 2048);
+	struct scheduler *scheduler;
+	struct scheduler_batch batch;
+
+	for (int i = 0; i < 2; i++) {
+		add(0, 1025, 2);
+		add_hashes((int64_t[]){7, 8, 9 + i}, 3);
+	}
+	scheduler = scheduler_create(&shape, &trace);
+	ck_assert_int_eq(scheduler_schedule(scheduler, &batch), 1);
+	assert_batch(&batch, 2, (uint64_t[]){0, 1}, (int32_t[]){1026, 1026}, (uint32_t[]){3, 3});
+	ck_assert_uint_eq(scheduler_counts(scheduler)->pages_in_use, 4);
+	scheduler_destroy(scheduler);
+}
+END_TEST
+
+/*
+ * Requests 0 and 2 agree in both blocks, request 1 only in the second, which says nothing without
+ * the first. Its end must not make request 0's pages unknown.
+ */
+START_TEST(another_prefix_with_the_same_id_does_not_end_sharing)
+{
+	struct scheduler_settings shape = settings(3, 256, 32, 4096);
+	struct scheduler *scheduler;
+	struct scheduler_batch batch;
+
+	for (int i = 0; i < 3; i++) {
+		add(i < 2 ? 0 : 5000, 1024, i == 0 ? 20 : 2);
+		add_hashes((int64_t[]){i % 2, 5}, 2);
+	}
+	scheduler = scheduler_create(&shape, &trace);
+	while (scheduler_schedule(scheduler, &batch) == 1)
+		scheduler_advance(scheduler);
+	ck_assert_uint_eq(scheduler_counts(scheduler)->shared_pages, 4);
+	ck_assert_uint_eq(scheduler_counts(scheduler)->pages_in_use, 0);
+	scheduler_destroy(scheduler);
+}
+END_TEST
+
 /* An id that stands for different prefixes must neither leak pages nor free one twice. */
 START_TEST(contradicting_hash_ids_leak_nothing)
 {
@@ -406,6 +448,8 @@ int main(void)
 	tcase_add_test(cases, preempts_the_request_admitted_last);
 	tcase_add_test(cases, too_long_is_rejected_and_a_long_answer_clipped);
 	tcase_add_test(cases, equal_prefixes_share_their_full_pages);
+	tcase_add_test(cases, shared_pages_take_no_room);
+	tcase_add_test(cases, another_prefix_with_the_same_id_does_not_end_sharing);
 	tcase_add_test(cases, contradicting_hash_ids_leak_nothing);
 	tcase_add_loop_test(cases, random_traces_keep_every_token_and_page, 0, 10);
 	tcase_add_loop_test(cases, random_shared_prefixes_keep_every_token_and_page, 0, 10);
