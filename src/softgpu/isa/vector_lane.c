@@ -3,6 +3,12 @@
 #include "vector.h"
 #include "vector_operations.h"
 
+/* Source 0 of operations that take nothing but registers there. */
+static unsigned int vgpr_number(const struct softgpu_instruction *instruction)
+{
+	return instruction->source[0] % SOFTGPU_VGPRS;
+}
+
 void softgpu_v_nop(struct softgpu_wave *wave, const struct softgpu_instruction *instruction)
 {
 	(void)wave;
@@ -131,7 +137,7 @@ void softgpu_v_swap_b32(struct softgpu_wave *wave, const struct softgpu_instruct
 
 	softgpu_vector_begin_raw(&vector, wave, instruction);
 	uint32_t *destination = wave->vgpr[vector.destination];
-	uint32_t *source = wave->vgpr[instruction->source[0] - SOFTGPU_CODE_VGPR0];
+	uint32_t *source = wave->vgpr[vgpr_number(instruction)];
 	softgpu_vector_copy(vector.result[0], destination, vector.active);
 	softgpu_vector_copy(destination, source, vector.active);
 	softgpu_vector_copy(source, vector.result[0], vector.active);
@@ -141,7 +147,7 @@ void softgpu_v_swap_b32(struct softgpu_wave *wave, const struct softgpu_instruct
 void softgpu_v_accvgpr_read_b32(struct softgpu_wave *wave,
 				const struct softgpu_instruction *instruction)
 {
-	const unsigned int source = instruction->source[0] - SOFTGPU_CODE_VGPR0;
+	const unsigned int source = vgpr_number(instruction);
 
 	softgpu_vector_copy(wave->vgpr[instruction->destination], wave->vgpr[SOFTGPU_VGPRS + source],
 			    wave->exec);
@@ -160,7 +166,7 @@ void softgpu_v_accvgpr_write_b32(struct softgpu_wave *wave,
 void softgpu_v_accvgpr_mov_b32(struct softgpu_wave *wave,
 			       const struct softgpu_instruction *instruction)
 {
-	const unsigned int source = instruction->source[0] - SOFTGPU_CODE_VGPR0;
+	const unsigned int source = vgpr_number(instruction);
 
 	softgpu_vector_copy(wave->vgpr[SOFTGPU_VGPRS + instruction->destination],
 			    wave->vgpr[SOFTGPU_VGPRS + source], wave->exec);
