@@ -32,6 +32,13 @@ AC_DEFUN([H2D_HSA_RUNTIME], [
 		[AC_MSG_ERROR([libhsa-runtime64 not found (Debian package: libhsa-runtime-dev; or --with-rocm=DIR)])])
 	CPPFLAGS=$h2d_saved_CPPFLAGS LDFLAGS=$h2d_saved_LDFLAGS LIBS=$h2d_saved_LIBS
 	HSA_LIBS="$HSA_LDFLAGS -lhsa-runtime64"
+	# The header of the tools interface includes its neighbours without their folder.
+	HSA_API_TRACE_CPPFLAGS=
+	for h2d_dir in "$h2d_rocm_dir/include/hsa" /usr/include/hsa; do
+		AS_IF([test -f "$h2d_dir/hsa_api_trace.h"],
+			[HSA_API_TRACE_CPPFLAGS="-isystem $h2d_dir"; break])
+	done
+	AC_SUBST([HSA_API_TRACE_CPPFLAGS])
 	AC_SUBST([HSA_CPPFLAGS])
 	AC_SUBST([HSA_LIBS])
 
