@@ -114,11 +114,12 @@ void verify_apply(struct verify_image *image, const struct scheduler_batch *batc
 	for (uint32_t row = 0; row < batch->num_requests; row++) {
 		apply_request(image, row, batch->context_lengths[row], batch->block_tables[row],
 			      batch->block_table_lengths[row]);
-		/* positions have no padding: the rows behind the batch keep older values */
 		positions[row] = batch->context_lengths[row] - 1;
 	}
-	for (uint32_t row = batch->num_requests; row < graph_requests; row++)
+	for (uint32_t row = batch->num_requests; row < graph_requests; row++) {
 		apply_request(image, row, 0, NULL, 0);
+		positions[row] = 0;
+	}
 }
 
 static int64_t element(const struct verify_image *image, enum verify_array array, size_t index)

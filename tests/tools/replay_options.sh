@@ -31,21 +31,20 @@ refuses()
 	result $? "$message"
 }
 
-# Each number option with what it must not be.
+# range OPTION LOWEST HIGHEST BELOW ABOVE [OTHER...]: none of the values from BELOW on is taken.
 range()
 {
 	option=$1
 	lowest=$2
 	highest=$3
-	below=$4
-	above=$5
-	for value in "$below" "$above" abc '' -5 1x 1.5 ' 7' +7 0x10 99999999999999999999999999; do
+	shift 3
+	for value in "$@" abc; do
 		refuses "option --$option: '$value' is not a whole number from $lowest to $highest" \
 			"--$option=$value"
 	done
 }
 
-range requests 1 10000000 0 10000001
+range requests 1 10000000 0 10000001 '' -5 1x 1.5 ' 7' +7 0x10 99999999999999999999999999
 range steps 1 4294967295 0 4294967296
 range max-num-seqs 1 1024 0 1025
 range block-size 1 1024 0 1025
