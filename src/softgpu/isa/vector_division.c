@@ -9,6 +9,8 @@
 #include "vector.h"
 #include "vector_operations.h"
 
+#include <fenv.h>
+
 /* What the two widths differ in. */
 struct format {
 	int minimum_exponent; /* of a normal number */
@@ -115,13 +117,60 @@ static double div_scale(double value, double denominator, double numerator,
 DIV_SCALE(f32, 32)
 DIV_SCALE(f64, 64)
 
+/* What rounding took from fma(a, b, c) == sum; its sign is exact. */
+static double fma_error(double a, double b, double c, double sum)
+{
+	const double product = a * b;
+	const double product_rest = fma(a, b, -product);
+	const double low = c + product_rest;
+	const double low_share = low - c;
+	const double low_rest = (c - (low - low_share)) + (product_rest - low_share);
+	const double high = product + low;
+	const double high_share = high - product;
+	const double high_rest = (product - (high - high_share)) + (low - high_share);
+
+	return ((high - sum) + high_rest) + low_rest;
+}
+
+static double narrow(double value, bool is_single)
+{
+	return is_single ? (double)(float)value : value;
+}
+
+/*
+ * fma(a, b, c) times a power of two, rounded once: a quotient below the normal numbers has fewer
+ * bits than the sum, and a sum that was rounded to halfway between two of them would go astray.
+ */
+static double scaled_fma(double a, double b, double c, int exponent, bool is_single)
+{
+	const double sum = fma(a, b, c);
+	const double rounded = narrow(ldexp(sum, exponent), is_single);
+	double rest, mirrored, error;
+
+	if (!isfinite(rounded) || fegetround() != FE_TONEAREST)
+		return rounded;
+	rest = sum - ldexp(rounded, -exponent);
+	mirrored = narrow(ldexp(sum + rest, exponent), is_single);
+	if (rest == 0.0 || ldexp(mirrored, -exponent) != sum + rest)
+		return rounded;
+	error = fma_error(a, b, c, sum);
+	return error != 0.0 && signbit(error) == signbit(rest) ? mirrored : rounded;
+}
+
 /* Undoes the scaling in the lanes of VCC; the size of the estimate tells which way it went. */
-VECTOR_ARITHMETIC(v_div_fmas_f32, f32, f32, f32, f32,
-		  wave->vcc >> lane & 1 ? ldexpf(fmaf(a, b, c), fabsf(c) >= 2.0f ? 64 : -64)
-					: fmaf(a, b, c))
-VECTOR_ARITHMETIC(v_div_fmas_f64, f64, f64, f64, f64,
-		  wave->vcc >> lane & 1 ? ldexp(fma(a, b, c), fabs(c) >= 2.0 ? 128 : -128)
-					: fma(a, b, c))
+static float div_fmas_f32(float a, float b, float c, bool scaled)
+{
+	return scaled ? (float)scaled_fma(a, b, c, fabsf(c) >= 2.0f ? 64 : -64, true)
+		      : fmaf(a, b, c);
+}
+
+static double div_fmas_f64(double a, double b, double c, bool scaled)
+{
+	return scaled ? scaled_fma(a, b, c, fabs(c) >= 2.0 ? 128 : -128, false) : fma(a, b, c);
+}
+
+VECTOR_ARITHMETIC(v_div_fmas_f32, f32, f32, f32, f32, div_fmas_f32(a, b, c, wave->vcc >> lane & 1))
+VECTOR_ARITHMETIC(v_div_fmas_f64, f64, f64, f64, f64, div_fmas_f64(a, b, c, wave->vcc >> lane & 1))
 
 /* The quotient of numerator and denominator, given that it is `quotient` in the usual case. */
 static double div_fixup(double quotient, double denominator, double numerator,
@@ -140,6 +189,9 @@ static double div_fixup(double quotient, double denominator, double numerator,
 	if (format && exponent_of(numerator) - exponent_of(denominator) <
 			      format->underflow_exponent)
 		return copysign(0.0, sign);
+	/* The refinement of an estimate beyond the largest number subtracts infinities. */
+	if (quotient != quotient)
+		return copysign(INFINITY, sign);
 	return copysign(quotient, sign);
 }
 

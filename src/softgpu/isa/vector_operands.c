@@ -9,19 +9,6 @@
 
 static const uint32_t zero_lanes[SOFTGPU_LANES];
 
-/* GPR index mode: M0 holds an index that is added to VGPR numbers, and which operands it is for. */
-enum {
-	INDEX_SOURCE_0 = 12,
-	INDEX_DESTINATION = 15,
-};
-
-static unsigned int indexed(const struct softgpu_wave *wave, unsigned int vgpr, unsigned int bit)
-{
-	if (wave->mode >> SOFTGPU_MODE_GPR_INDEX_EN & 1 && wave->m0 >> bit & 1)
-		vgpr = (vgpr + (wave->m0 & 0xff)) % SOFTGPU_VGPRS;
-	return vgpr;
-}
-
 static bool is_float(unsigned int type)
 {
 	return type == SOFTGPU_F16 || type == SOFTGPU_F32 || type == SOFTGPU_F64 ||
@@ -48,8 +35,7 @@ static void fetch(struct softgpu_vector *vector, unsigned int index, unsigned in
 	uint64_t value;
 
 	if (code >= SOFTGPU_CODE_VGPR0) {
-		const unsigned int vgpr =
-			indexed(wave, code - SOFTGPU_CODE_VGPR0, INDEX_SOURCE_0 + index);
+		const unsigned int vgpr = code - SOFTGPU_CODE_VGPR0;
 
 		vector->source[index] = wave->vgpr[vgpr];
 		vector->source_high[index] = dwords > 1 ? wave->vgpr[vgpr + 1] : zero_lanes;
@@ -243,7 +229,7 @@ void softgpu_vector_begin_raw(struct softgpu_vector *vector, struct softgpu_wave
 	vector->wave = wave;
 	vector->instruction = instruction;
 	vector->active = wave->exec;
-	vector->destination = indexed(wave, instruction->destination, INDEX_DESTINATION);
+	vector->destination = instruction->destination;
 	vector->rounding = FE_TONEAREST;
 	vector->keep_denormals_in = true;
 	vector->keep_denormals_out = true;
