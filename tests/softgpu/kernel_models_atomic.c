@@ -78,7 +78,7 @@ static void lds_atomics(const struct kernel_run *run)
 			APPLY_ALL(cells, value, 0x00ff00ffu);
 			lowest = (int32_t)value < lowest ? (int32_t)value : lowest;
 			highest = (int32_t)value > highest ? (int32_t)value : highest;
-			wide[0] += (uint32_t)(value * value) + (uint64_t)cells[9]++;
+			wide[0] += (uint64_t)value * value + cells[9]++;
 			wide[1] = shifted < wide[1] ? shifted : wide[1];
 			wide[2] = shifted > wide[2] ? shifted : wide[2];
 			wide[3] ^= (uint64_t)value << 17;

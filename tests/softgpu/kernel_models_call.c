@@ -147,11 +147,9 @@ static void loops(const struct kernel_run *run)
 		uint64_t value = ((const uint32_t *)run->input)[index] % 100000 + 1;
 		uint32_t steps = 0;
 
-		while (value != 1) {
+		while (value != 1 && steps < 200) {
 			if (value & 1) {
 				value = value * 3 + 1;
-				if (steps > 200)
-					break;
 			} else {
 				value /= 2;
 				if (value % 1000 == 777)
@@ -159,7 +157,7 @@ static void loops(const struct kernel_run *run)
 			}
 			steps++;
 		}
-		((uint32_t *)run->output)[index] = steps + (uint32_t)value * 1000;
+		((uint32_t *)run->output)[index] = steps << 16 ^ (uint32_t)value;
 	}
 }
 

@@ -283,7 +283,7 @@ static void half_exact(const struct kernel_run *run)
 		mine[3] = a < b ? operands[0] ^ 0x8000 : operands[1];
 		mine[4] = (uint16_t)((a < b) | (a == b) << 1 | (a >= b) << 2 | (a != b) << 3);
 		mine[5] = (uint16_t)(single_bits(a) >> 13);
-		mine[6] = half_bits((double)a * 3.25);
+		mine[6] = half_bits(a + 100.0f);
 		mine[7] = half_bits((double)(int16_t)operands[0]);
 	}
 }

@@ -59,7 +59,7 @@ static void read_lanes(const struct kernel_run *run)
 			mine[1] = input[input[0] % WAVE];
 			mine[2] = input[(input[lane] >> 3) % WAVE];
 			mine[3] = pushed[lane];
-			mine[4] = lane % 3 == 1 ? input[1] : 0;
+			mine[4] = lane % 3 == 1 ? input[1] * 3 : 0;
 		}
 	}
 }

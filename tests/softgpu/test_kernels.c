@@ -146,6 +146,7 @@ static void run_case(const char *variant, const struct kernel_case *kernel)
 	snprintf(path, sizeof(path), "%s/%s.hsaco", directory, variant);
 	dispatch.kernel =
 	    hsa_harness_find(&harness, hsa_harness_load(&harness, path), kernel->kernel);
+	dispatch.kernel.private_segment_size += kernel->deeper_stack_bytes;
 	memcpy(dispatch.grid, kernel->grid, sizeof(dispatch.grid));
 	memcpy(dispatch.workgroup, kernel->workgroup, sizeof(dispatch.workgroup));
 	kernel->prepare(input, input_size, kernel->count);

@@ -205,11 +205,9 @@ kernel void loops(global const uint *input, global uint *output, uint count)
 		return;
 	ulong value = input[index] % 100000 + 1;
 	uint steps = 0;
-	while (value != 1) {
+	while (value != 1 && steps < 200) {
 		if (value & 1) {
 			value = value * 3 + 1;
-			if (steps > 200)
-				break;
 		} else {
 			value /= 2;
 			if (value % 1000 == 777)
@@ -217,5 +215,5 @@ kernel void loops(global const uint *input, global uint *output, uint count)
 		}
 		steps++;
 	}
-	output[index] = steps + (uint)value * 1000;
+	output[index] = steps << 16 ^ (uint)value;
 }

@@ -34,7 +34,7 @@ kernel void read_lanes(global const uint *input, global uint *output, uint count
 	uint third = 0;
 
 	if (lane() % 3 == 1)
-		third = __builtin_amdgcn_readfirstlane(value);
+		third = __builtin_amdgcn_readfirstlane(value * 3);
 	if (index >= count)
 		return;
 	output[index * 5] = first;
