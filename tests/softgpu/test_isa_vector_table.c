@@ -210,18 +210,23 @@ static void ask_llvm(encoder *encode, unsigned int count, const struct operands 
 	unlink(path);
 }
 
-/*
- * The mnemonics in `names` and the table must be the same, without the entries with `lacking`. The
- * exception: LLVM knows SDWA and DPP forms of operations without operands.
- */
+/* Operations of which LLVM's versions know different forms, or forms without a use. */
+static bool has_disputed_forms(const struct softgpu_operation *operation, const char *name)
+{
+	return operation->flags & SOFTGPU_NO_DESTINATION || strcmp(name, "v_pk_fmac_f16") == 0 ||
+	       (operation->name && strncmp(operation->name, "v_dot", 5) == 0 && !*name);
+}
+
+/* The mnemonics in `names` and the table must be the same, without the entries with `lacking`. */
 static void compare(const struct softgpu_operation *table, unsigned int count, uint32_t lacking)
 {
+	const bool other_form = lacking || table == softgpu_vop3_operations;
 	unsigned int found = 0;
 
 	for (unsigned int opcode = 0; opcode < count; opcode++) {
 		const char *own = table[opcode].name;
 
-		if (lacking && table[opcode].flags & SOFTGPU_NO_DESTINATION)
+		if (other_form && has_disputed_forms(&table[opcode], names[opcode]))
 			continue;
 		if (!own || table[opcode].flags & lacking)
 			own = "";
