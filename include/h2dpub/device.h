@@ -41,8 +41,9 @@ typedef struct h2d_kernel {
 } h2d_kernel_t;
 
 /*
- * Counts the GPUs of the HSA runtime that can run h2dpub's kernels. Initialises and shuts down the
- * runtime (hsa_init is reference counted). H2D_STATUS_HSA_ERROR if the runtime does not start.
+ * Counts the GPUs of the HSA runtime: h2d_device_open() takes the indices below it, and tells which
+ * of them can run h2dpub's kernels. Initialises and shuts down the runtime (hsa_init is reference
+ * counted). H2D_STATUS_HSA_ERROR if the runtime does not start.
  */
 H2D_API h2d_status_t h2d_device_count(uint32_t *count);
 
@@ -91,7 +92,7 @@ H2D_API h2d_status_t h2d_device_free(h2d_device_t *device, void *memory);
  * read-back, not for the publication path. Blocks until done, at most timeout_ns nanoseconds.
  * Not ordered with any queue: synchronize the stream first. Any thread. TIMEOUT: the copy may
  * still be running; the device's staging memory then stays reserved and later calls return
- * INVALID_STATE.
+ * INVALID_STATE. MEMORY_FAULT; INVALID_ARGUMENT: not that much memory of this device.
  */
 H2D_API h2d_status_t h2d_device_read(h2d_device_t *device, void *destination, const void *source,
 				     size_t size, uint64_t timeout_ns);
@@ -108,7 +109,7 @@ H2D_API h2d_status_t h2d_device_get_kernel(const h2d_device_t *device, const cha
 /*
  * Loads a code object (an ELF file for AMD GPUs in memory) and finds its kernels by name. The bytes
  * may be freed after loading. Unload it once no GPU work can run its kernels. NOT_SUPPORTED: it
- * was built for another ISA. HSA_ERROR: the runtime refuses it.
+ * was built for another ISA. INVALID_ARGUMENT: no ELF file. HSA_ERROR: the runtime refuses it.
  */
 H2D_API h2d_status_t h2d_code_object_load(h2d_device_t *device, const void *bytes, size_t size,
 					  h2d_code_object_t **code_object);

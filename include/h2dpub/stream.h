@@ -40,8 +40,9 @@ typedef struct h2d_dispatch {
 /*
  * Makes a stream. options may be NULL. Two streams over one hsa_queue_t are different streams to
  * the publication contract unless one is made by h2d_stream_create_alias().
- * INVALID_ARGUMENT: queue_size is no power of two. WRONG_DEVICE is not checked for the caller's
- * queue: HSA has no way to ask a queue for its agent. OUT_OF_MEMORY, HSA_ERROR.
+ * INVALID_ARGUMENT: queue_size is no power of two. OUT_OF_RANGE: the agent has no queues of that
+ * size. WRONG_DEVICE is not checked for the caller's queue: HSA has no way to ask a queue for its
+ * agent. OUT_OF_MEMORY, HSA_ERROR.
  */
 H2D_API h2d_status_t h2d_stream_create(h2d_device_t *device, const h2d_stream_options_t *options,
 				       h2d_stream_t **stream);
@@ -54,8 +55,9 @@ H2D_API h2d_status_t h2d_stream_create_alias(h2d_stream_t *stream, h2d_stream_t 
 
 /*
  * Destroys a stream object. The last one waits (bounded) for the queue's work, then destroys an
- * own queue. INVALID_STATE: the stream is capturing, or an owner or graph still uses it. TIMEOUT:
- * the work did not end and the stream stays. After a queue error there is nothing to wait for.
+ * own queue. INVALID_STATE: the stream is capturing, or an owner or graph still uses this object (a
+ * graph: that of its last launch, at first that of its capture). TIMEOUT, QUEUE_FULL: the work did
+ * not end and the stream stays. After a queue error there is nothing to wait for.
  * NULL is allowed.
  */
 H2D_API h2d_status_t h2d_stream_destroy(h2d_stream_t *stream);
@@ -74,8 +76,10 @@ H2D_API h2d_status_t h2d_stream_synchronize(h2d_stream_t *stream);
 
 /*
  * Enqueues one kernel dispatch after everything enqueued so far (barrier bit; acquire and release at
- * agent scope), or records it during capture. INVALID_ARGUMENT: a zero size, a workgroup larger
- * than 1024 or than the grid type allows, too few bytes of kernel arguments. QUEUE_FULL.
+ * agent scope), or records it during capture. INVALID_ARGUMENT: no kernel, a zero size, a workgroup
+ * of more than 1024 work-items, too few bytes of kernel arguments, or (outside capture) kernel
+ * arguments at an address that is no multiple of 16. QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT;
+ * OUT_OF_MEMORY while recording.
  */
 H2D_API h2d_status_t h2d_stream_dispatch(h2d_stream_t *stream, const h2d_dispatch_t *dispatch);
 

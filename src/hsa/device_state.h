@@ -57,6 +57,9 @@ uint64_t h2d_clock_ns(void);
 /* now + timeout_ns, or the end of time. */
 uint64_t h2d_deadline(uint64_t timeout_ns);
 
+/* As made by h2d_device_create_host_signal() and h2d_device_create_signal(). */
+enum h2d_signal_kind { H2D_SIGNAL_HOST, H2D_SIGNAL_GPU };
+
 enum h2d_wait_result { H2D_WAIT_DONE, H2D_WAIT_FAILED, H2D_WAIT_TIMEOUT };
 
 /*
@@ -64,7 +67,8 @@ enum h2d_wait_result { H2D_WAIT_DONE, H2D_WAIT_FAILED, H2D_WAIT_TIMEOUT };
  * deadline. Failures are noticed within milliseconds.
  */
 enum h2d_wait_result h2d_signal_wait_below(const h2d_device_t *device, hsa_signal_t signal,
-					   hsa_signal_value_t limit, uint64_t deadline,
+					   enum h2d_signal_kind kind, hsa_signal_value_t limit,
+					   uint64_t deadline,
 					   bool (*failed)(const void *context),
 					   const void *context);
 

@@ -233,8 +233,8 @@ h2d_status_t h2d_graph_destroy(h2d_graph_t *graph)
 	if (graph == NULL)
 		return H2D_STATUS_SUCCESS;
 	h2d_status_t status =
-		h2d_stream_wait_signal(graph->stream, graph->completion, graph->timeout_ns,
-				       "the replays of a graph");
+		h2d_stream_wait_below(graph->stream, graph->completion, H2D_SIGNAL_GPU, 1,
+				      graph->timeout_ns, "the replays of a graph");
 	/* A failed queue executes nothing more, so there is nothing to wait for. */
 	if (status != H2D_STATUS_SUCCESS && !h2d_stream_failed(graph->stream->state))
 		return status;

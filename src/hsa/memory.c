@@ -126,6 +126,8 @@ static h2d_status_t look_up(const h2d_device_t *device, const char *name, const 
 	uint32_t count = 0;
 	hsa_agent_t *agents = NULL;
 
+	if (memory == NULL)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "%s: the address is NULL", name);
 	*info = (hsa_amd_pointer_info_t){.size = sizeof(*info)};
 	hsa_status_t hsa = hsa_amd_pointer_info(memory, info, malloc, &count, &agents);
 	if (hsa != HSA_STATUS_SUCCESS)
@@ -227,8 +229,8 @@ h2d_status_t h2d_device_create_staging(h2d_device_t *device)
 
 void h2d_device_destroy_staging(h2d_device_t *device)
 {
-	/* A DMA that may still run keeps its memory and its signal. */
-	if (device->staging_lost)
+	/* A DMA that still runs keeps its memory and its signal. */
+	if (device->staging_lost && hsa_signal_load_scacquire(device->staging_signal) > 0)
 		return;
 	if (device->staging != NULL)
 		hsa_amd_memory_pool_free(device->staging);
@@ -251,8 +253,8 @@ static h2d_status_t stage(h2d_device_t *device, void *destination, hsa_agent_t d
 					  size, 0, NULL, device->staging_signal);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_amd_memory_async_copy");
-	switch (h2d_signal_wait_below(device, device->staging_signal, 1, deadline, device_failed,
-				      device)) {
+	switch (h2d_signal_wait_below(device, device->staging_signal, H2D_SIGNAL_HOST, 1,
+				      deadline, device_failed, device)) {
 	case H2D_WAIT_DONE:
 		return H2D_STATUS_SUCCESS;
 	case H2D_WAIT_FAILED:

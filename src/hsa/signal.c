@@ -2,6 +2,7 @@
 /* Signals and the bounded wait that everything else is built on. */
 #include "hsa/device_state.h"
 
+#include <inttypes.h>
 #include <time.h>
 
 #include "error.h"
@@ -11,6 +12,9 @@
  * slice before it blocks, so a shorter slice would burn processor time.
  */
 #define SLICE_NS UINT64_C(5000000)
+
+/* A signal without interrupt is looked at this often. */
+#define NAP_NS 50000
 
 uint64_t h2d_clock_ns(void)
 {
@@ -70,40 +74,52 @@ static uint64_t ticks(const h2d_device_t *device, uint64_t ns)
 	return (uint64_t)((double)ns * 1e-9 * (double)device->timestamp_frequency) + 1;
 }
 
+/* Blocks for a slice of time; the runtime's own wait is made for signals with an interrupt. */
+static void block(const h2d_device_t *device, hsa_signal_t signal, enum h2d_signal_kind kind,
+		  hsa_signal_value_t limit, uint64_t slice_ns)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	if (kind == H2D_SIGNAL_HOST)
+		hsa_signal_wait_relaxed(signal, HSA_SIGNAL_CONDITION_LT, limit,
+					ticks(device, slice_ns), HSA_WAIT_STATE_BLOCKED);
+	else
+		nanosleep(&nap, NULL);
+}
+
 enum h2d_wait_result h2d_signal_wait_below(const h2d_device_t *device, hsa_signal_t signal,
-					   hsa_signal_value_t limit, uint64_t deadline,
+					   enum h2d_signal_kind kind, hsa_signal_value_t limit,
+					   uint64_t deadline,
 					   bool (*failed)(const void *context), const void *context)
 {
 	/* Acquire pairs with the release of the packet or DMA that decrements the signal. */
-	if (hsa_signal_load_scacquire(signal) < limit)
-		return H2D_WAIT_DONE;
-	for (;;) {
+	while (hsa_signal_load_scacquire(signal) >= limit) {
 		if (failed(context))
 			return H2D_WAIT_FAILED;
 		uint64_t now = h2d_clock_ns();
 		if (now >= deadline)
 			return H2D_WAIT_TIMEOUT;
-		uint64_t slice = deadline - now < SLICE_NS ? deadline - now : SLICE_NS;
-		/* Acquire: as above. */
-		if (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, limit,
-					      ticks(device, slice),
-					      HSA_WAIT_STATE_BLOCKED) < limit)
-			return H2D_WAIT_DONE;
+		block(device, signal, kind, limit,
+		      deadline - now < SLICE_NS ? deadline - now : SLICE_NS);
 	}
-}
-
-static bool never_fails(const void *context)
-{
-	(void)context;
-	return false;
+	return H2D_WAIT_DONE;
 }
 
 h2d_status_t h2d_device_wait_signal(h2d_device_t *device, hsa_signal_t signal, uint64_t timeout_ns,
 				    const char *what)
 {
-	if (h2d_signal_wait_below(device, signal, 1, h2d_deadline(timeout_ns), never_fails, NULL) ==
-	    H2D_WAIT_DONE)
-		return H2D_STATUS_SUCCESS;
-	return h2d_error(H2D_STATUS_TIMEOUT, "%s: its copies did not end within %.3f s", what,
-			 (double)timeout_ns * 1e-9);
+	uint64_t deadline = h2d_deadline(timeout_ns);
+	/* The runtime's wait calls are for signals with an interrupt only. */
+	const struct timespec nap = {.tv_nsec = 50000};
+
+	(void)device;
+	/* Acquire pairs with the release of the DMA that decrements the signal. */
+	while (hsa_signal_load_scacquire(signal) > 0) {
+		if (h2d_clock_ns() >= deadline)
+			return h2d_error(H2D_STATUS_TIMEOUT,
+					 "%s: its copies did not end within %" PRIu64 " ns", what,
+					 timeout_ns);
+		nanosleep(&nap, NULL);
+	}
+	return H2D_STATUS_SUCCESS;
 }

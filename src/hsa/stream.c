@@ -233,12 +233,13 @@ h2d_status_t h2d_stream_check(const h2d_stream_t *stream)
 }
 
 h2d_status_t h2d_stream_wait_below(h2d_stream_t *stream, hsa_signal_t signal,
-				   hsa_signal_value_t limit, uint64_t timeout_ns, const char *what)
+				   enum h2d_signal_kind kind, hsa_signal_value_t limit,
+				   uint64_t timeout_ns, const char *what)
 {
 	const struct h2d_stream_state *state = stream->state;
 
-	switch (h2d_signal_wait_below(state->device, signal, limit, h2d_deadline(timeout_ns),
-				      h2d_stream_failed, state)) {
+	switch (h2d_signal_wait_below(state->device, signal, kind, limit,
+				      h2d_deadline(timeout_ns), h2d_stream_failed, state)) {
 	case H2D_WAIT_DONE:
 		return H2D_STATUS_SUCCESS;
 	case H2D_WAIT_FAILED:
@@ -255,7 +256,7 @@ h2d_status_t h2d_stream_wait_below(h2d_stream_t *stream, hsa_signal_t signal,
 h2d_status_t h2d_stream_wait_signal(h2d_stream_t *stream, hsa_signal_t signal, uint64_t timeout_ns,
 				    const char *what)
 {
-	return h2d_stream_wait_below(stream, signal, 1, timeout_ns, what);
+	return h2d_stream_wait_below(stream, signal, H2D_SIGNAL_HOST, 1, timeout_ns, what);
 }
 
 h2d_status_t h2d_stream_synchronize(h2d_stream_t *stream)
@@ -279,8 +280,8 @@ h2d_status_t h2d_stream_synchronize(h2d_stream_t *stream)
 	pthread_mutex_unlock(&state->synchronize_lock);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	return h2d_stream_wait_below(stream, state->synchronize_signal, 1 - number,
-				     state->timeout_ns, "the work enqueued so far");
+	return h2d_stream_wait_below(stream, state->synchronize_signal, H2D_SIGNAL_HOST,
+				     1 - number, state->timeout_ns, "the work enqueued so far");
 }
 
 /* ---- dispatching ----------------------------------------------------------------------------- */

@@ -41,9 +41,9 @@ struct h2d_stream {
 /* Whether the stream's queue or its device has failed; context is a struct h2d_stream_state. */
 bool h2d_stream_failed(const void *context);
 
-/* As h2d_stream_wait_signal(), until signal < limit. */
+/* As h2d_stream_wait_signal(), for a signal of either kind, until signal < limit. */
 h2d_status_t h2d_stream_wait_below(h2d_stream_t *stream, hsa_signal_t signal,
-				   hsa_signal_value_t limit, uint64_t timeout_ns,
-				   const char *what);
+				   enum h2d_signal_kind kind, hsa_signal_value_t limit,
+				   uint64_t timeout_ns, const char *what);
 
 #endif

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <hsa/hsa_ext_amd.h>
 
@@ -262,8 +263,6 @@ START_TEST(caller_s_pointers_are_told_apart)
 		     H2D_STATUS_INVALID_ARGUMENT);
 
 	check_success(h2d_device_free(fixture_device, device));
-	check_status(h2d_device_check_device_memory(fixture_device, "b", device, 1),
-		     H2D_STATUS_INVALID_ARGUMENT);
 	check_success(h2d_device_free(fixture_device, host));
 }
 END_TEST
@@ -288,9 +287,9 @@ START_TEST(copy_waits_for_its_dependency)
 	host[0] = 1;
 	check_success(
 		h2d_device_copy_async(fixture_device, device, host, 64, dependency, completion));
-	ck_assert_int_eq(hsa_signal_wait_scacquire(completion, HSA_SIGNAL_CONDITION_LT, 2, 20000000,
-						   HSA_WAIT_STATE_BLOCKED),
-			 2);
+	/* Long enough for a copy that did not wait. */
+	nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	ck_assert_int_eq(hsa_signal_load_scacquire(completion), 2);
 	host[0] = 2;
 	h2d_device_store_signal(dependency, 0);
 	while (hsa_signal_load_scacquire(completion) == 2)

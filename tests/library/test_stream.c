@@ -271,6 +271,7 @@ END_TEST
 START_TEST(waits_end_at_their_timeout_and_can_be_repeated)
 {
 	hsa_signal_t gate;
+	hsa_signal_t signal;
 	h2d_stream_t *stream = dispatch_log_blocked_stream(40 * MILLISECOND, &gate);
 	uint64_t begin = now_ns();
 
@@ -278,14 +279,17 @@ START_TEST(waits_end_at_their_timeout_and_can_be_repeated)
 	ck_assert_uint_ge(now_ns() - begin, 40 * MILLISECOND);
 	ck_assert_uint_lt(now_ns() - begin, 2000 * MILLISECOND);
 	check_status(h2d_stream_destroy(stream), H2D_STATUS_TIMEOUT);
-	check_status(h2d_stream_wait_signal(stream, gate, MILLISECOND, "slot 1, group \"mha\""),
+	check_success(h2d_device_create_host_signal(fixture_device, 1, &signal));
+	check_status(h2d_stream_wait_signal(stream, signal, MILLISECOND, "slot 1, group \"mha\""),
 		     H2D_STATUS_TIMEOUT);
 	check_message("slot 1, group \"mha\" did not end within 1000000 ns");
+	h2d_device_add_signal(signal, -1);
+	check_success(h2d_stream_wait_signal(stream, signal, 0, "the signal"));
 	h2d_device_store_signal(gate, 0);
-	check_success(h2d_stream_wait_signal(stream, gate, 0, "the gate"));
 	check_success(h2d_stream_synchronize(stream));
 	check_success(h2d_stream_destroy(stream));
 	h2d_device_destroy_signal(gate);
+	h2d_device_destroy_signal(signal);
 }
 END_TEST
 
