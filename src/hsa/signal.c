@@ -105,21 +105,18 @@ enum h2d_wait_result h2d_signal_wait_below(const h2d_device_t *device, hsa_signa
 	return H2D_WAIT_DONE;
 }
 
+static bool never_fails(const void *context)
+{
+	(void)context;
+	return false;
+}
+
 h2d_status_t h2d_device_wait_signal(h2d_device_t *device, hsa_signal_t signal, uint64_t timeout_ns,
 				    const char *what)
 {
-	uint64_t deadline = h2d_deadline(timeout_ns);
-	/* The runtime's wait calls are for signals with an interrupt only. */
-	const struct timespec nap = {.tv_nsec = 50000};
-
-	(void)device;
-	/* Acquire pairs with the release of the DMA that decrements the signal. */
-	while (hsa_signal_load_scacquire(signal) > 0) {
-		if (h2d_clock_ns() >= deadline)
-			return h2d_error(H2D_STATUS_TIMEOUT,
-					 "%s: its copies did not end within %" PRIu64 " ns", what,
-					 timeout_ns);
-		nanosleep(&nap, NULL);
-	}
-	return H2D_STATUS_SUCCESS;
+	if (h2d_signal_wait_below(device, signal, H2D_SIGNAL_GPU, 1, h2d_deadline(timeout_ns),
+				  never_fails, NULL) == H2D_WAIT_DONE)
+		return H2D_STATUS_SUCCESS;
+	return h2d_error(H2D_STATUS_TIMEOUT, "%s: its copies did not end within %" PRIu64 " ns",
+			 what, timeout_ns);
 }
