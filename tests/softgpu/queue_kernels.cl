@@ -48,6 +48,13 @@ kernel void trap(global uint *out)
 	__builtin_trap();
 }
 
+/* SOPP operation 127 does not exist. */
+kernel void illegal(global uint *out)
+{
+	*out = 1;
+	__asm__ volatile(".long 0xbfff0000");
+}
+
 /* Which compute unit each workgroup runs on: bits 8 to 15 of the hardware id. */
 kernel void compute_unit(global uint *out)
 {

@@ -51,6 +51,8 @@ static void check_round_trip(size_t count, size_t source_shift, size_t device_sh
 	uint8_t *device = hsa_harness_allocate_device(&harness, 2 * room);
 	uint8_t *expected = malloc(room);
 
+	ck_assert_uint_lt(room, 1U << 30);
+	ck_assert_ptr_nonnull(expected);
 	fill_pattern(source, room, (uint32_t)count);
 	memset(target, 0x5a, room);
 	memset(expected, 0x5a, room);
