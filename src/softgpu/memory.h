@@ -21,6 +21,8 @@ struct softgpu_translation {
 	bool executable;
 };
 
+struct softgpu_cache;
+
 struct softgpu_memory {
 	void *context;
 	/* Finds the mapped range that holds `address`; false: not mapped, a memory fault. */
@@ -30,6 +32,8 @@ struct softgpu_memory {
 	 * every unmap or free; the reader's acquire load pairs with that release increment.
 	 */
 	const _Atomic uint64_t *generation;
+	/* The cache model, NULL: the GPU is coherent. */
+	struct softgpu_cache *cache;
 };
 
 #endif

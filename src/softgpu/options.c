@@ -2,6 +2,9 @@
 /* The options of the software GPU: the only file that reads SOFTGPU_* environment variables. */
 #include "options.h"
 
+#include "cache.h"
+#include "queue/clock.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -160,6 +163,109 @@ static void format_userfaultfd(const struct softgpu_options *options, char *text
 	snprintf(text, size, "%d", options->userfaultfd);
 }
 
+static bool parse_l2s(struct softgpu_options *options, const char *text)
+{
+	uint64_t value;
+
+	if (!parse_number(text, 0, SOFTGPU_MAX_L2S, &value))
+		return false;
+	options->l2s = (uint32_t)value;
+	return true;
+}
+
+static void format_l2s(const struct softgpu_options *options, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu32, options->l2s);
+}
+
+static bool parse_delay(struct softgpu_options *options, const char *text)
+{
+	uint64_t value;
+
+	if (!parse_number(text, 0, 10000000, &value))
+		return false;
+	options->adversary.delay_nanoseconds = value * 1000;
+	return true;
+}
+
+static void format_delay(const struct softgpu_options *options, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu64, options->adversary.delay_nanoseconds / 1000);
+}
+
+static bool parse_reorder(struct softgpu_options *options, const char *text)
+{
+	return parse_boolean(text, &options->adversary.reorder);
+}
+
+static void format_reorder(const struct softgpu_options *options, char *text, size_t size)
+{
+	snprintf(text, size, "%d", options->adversary.reorder);
+}
+
+static const char *const engine_names[SOFTGPU_ENGINE_COUNT] = {
+	[SOFTGPU_ENGINE_AQL] = "aql",
+	[SOFTGPU_ENGINE_SDMA] = "sdma",
+};
+
+/* ENGINE:PACKET:MILLISECONDS, such as sdma:3:200 or aql:1:forever. */
+static bool parse_stall(struct softgpu_options *options, const char *text)
+{
+	for (unsigned int engine = 0; engine < SOFTGPU_ENGINE_COUNT; engine++) {
+		const size_t length = strlen(engine_names[engine]);
+		struct softgpu_stall *stall = &options->adversary.stall[engine];
+		char packet[24];
+		const char *time;
+
+		if (strncmp(text, engine_names[engine], length) != 0 || text[length] != ':')
+			continue;
+		time = strchr(text + length + 1, ':');
+		if (!time || (size_t)(time - text) - length - 1 >= sizeof(packet))
+			return false;
+		memcpy(packet, text + length + 1, (size_t)(time - text) - length - 1);
+		packet[time - text - (ptrdiff_t)length - 1] = '\0';
+		if (!parse_number(packet, 1, UINT64_MAX, &stall->packet))
+			return false;
+		if (strcmp(time + 1, "forever") == 0) {
+			stall->nanoseconds = SOFTGPU_STALL_FOREVER;
+			return true;
+		}
+		if (!parse_number(time + 1, 0, 3600000, &stall->nanoseconds))
+			return false;
+		stall->nanoseconds *= 1000000;
+		return true;
+	}
+	return *text == '\0';
+}
+
+static void format_stall(const struct softgpu_options *options, char *text, size_t size)
+{
+	*text = '\0';
+	for (unsigned int engine = 0; engine < SOFTGPU_ENGINE_COUNT; engine++) {
+		const struct softgpu_stall *stall = &options->adversary.stall[engine];
+
+		if (stall->packet == 0)
+			continue;
+		if (stall->nanoseconds == SOFTGPU_STALL_FOREVER)
+			snprintf(text, size, "%s:%" PRIu64 ":forever", engine_names[engine],
+				 stall->packet);
+		else
+			snprintf(text, size, "%s:%" PRIu64 ":%" PRIu64, engine_names[engine],
+				 stall->packet, stall->nanoseconds / 1000000);
+	}
+}
+
+static bool parse_seed(struct softgpu_options *options, const char *text)
+{
+	options->seed_given = parse_number(text, 0, UINT64_MAX, &options->adversary.seed);
+	return options->seed_given;
+}
+
+static void format_seed(const struct softgpu_options *options, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu64, options->adversary.seed);
+}
+
 static const struct option known_options[] = {
 	{ "SOFTGPU_TARGET", "instruction set of the GPUs", "the name of a supported target (gfx90a)",
 	  parse_target, format_target },
@@ -176,6 +282,17 @@ static const struct option known_options[] = {
 	  parse_exceptions, format_exceptions },
 	{ "SOFTGPU_USERFAULTFD", "1: sleeping queues wake by userfaultfd, 0: by looking every 1 ms",
 	  "0 or 1", parse_userfaultfd, format_userfaultfd },
+	{ "SOFTGPU_L2S", "caches of a GPU that nothing but fences makes coherent; 0: coherent memory",
+	  "a number from 0 to 16", parse_l2s, format_l2s },
+	{ "SOFTGPU_DELAY", "longest random delay of a packet in microseconds",
+	  "a number from 0 to 10000000", parse_delay, format_delay },
+	{ "SOFTGPU_REORDER", "1: dispatches without barrier bit start in any order (with a delay)",
+	  "0 or 1", parse_reorder, format_reorder },
+	{ "SOFTGPU_STALL", "one packet of each queue of an engine starts late",
+	  "ENGINE:PACKET:MILLISECONDS with engine sdma or aql, such as sdma:3:200 or aql:1:forever",
+	  parse_stall, format_stall },
+	{ "SOFTGPU_SEED", "of all random delays; drawn and printed if it is not given",
+	  "a number", parse_seed, format_seed },
 };
 
 bool softgpu_options_read(struct softgpu_options *options, char *message, size_t size)
@@ -201,7 +318,16 @@ bool softgpu_options_read(struct softgpu_options *options, char *message, size_t
 			return false;
 		}
 	}
+	if (!options->seed_given && softgpu_options_hostile(options))
+		options->adversary.seed = softgpu_clock_now() % 1000000;
 	return true;
+}
+
+bool softgpu_options_hostile(const struct softgpu_options *options)
+{
+	return options->l2s != 0 || options->adversary.delay_nanoseconds != 0 ||
+	       options->adversary.stall[SOFTGPU_ENGINE_AQL].packet != 0 ||
+	       options->adversary.stall[SOFTGPU_ENGINE_SDMA].packet != 0;
 }
 
 void softgpu_options_print(FILE *stream, const struct softgpu_options *options)

@@ -3,6 +3,7 @@
 #ifndef SOFTGPU_OPTIONS_H
 #define SOFTGPU_OPTIONS_H
 
+#include "queue/adversary.h"
 #include "target.h"
 
 #include <stdbool.h>
@@ -20,10 +21,15 @@ struct softgpu_options {
 	uint32_t spin; /* microseconds for which an idle queue looks at its doorbell before it sleeps */
 	bool exceptions; /* errors through the exception signal of newer kernel drivers */
 	bool userfaultfd; /* sleeping queues are woken by userfaultfd rather than by looking */
+	uint32_t l2s; /* caches of one GPU in the cache model; 0: it is off */
+	bool seed_given;
+	struct softgpu_adversary adversary;
 };
 
 /* False: `message` names the variable and the value that cannot be used. */
 bool softgpu_options_read(struct softgpu_options *options, char *message, size_t size);
+/* Whether any hostile mode is on: cache model, delays or stalls. */
+bool softgpu_options_hostile(const struct softgpu_options *options);
 /* Prints every option with its meaning and current value. */
 void softgpu_options_print(FILE *stream, const struct softgpu_options *options);
 

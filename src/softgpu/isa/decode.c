@@ -41,6 +41,9 @@ bool softgpu_check_scalar_register(uint16_t *code, unsigned int type)
 	if (is_sgpr || is_ttmp) {
 		unsigned int end = is_sgpr ? SOFTGPU_CODE_FLAT_SCRATCH : SOFTGPU_CODE_M0;
 
+		/* A quad may start at s100: it ends with FLAT_SCRATCH. */
+		if (is_sgpr && dwords >= 4)
+			end += 2;
 		*code -= *code % alignment;
 		return *code + dwords <= end;
 	}

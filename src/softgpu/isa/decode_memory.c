@@ -54,6 +54,14 @@ static bool check_flat(struct softgpu_instruction *out)
 	       softgpu_check_vgpr(out->data[0], out->operation->source[1]);
 }
 
+/* Loads of at most a dword, but none into register halves, can go to LDS. */
+static bool loads_to_lds(const struct softgpu_instruction *out)
+{
+	return out->operation->flags & SOFTGPU_LOAD &&
+	       !(out->operation->flags & SOFTGPU_DESTINATION_IS_SOURCE) &&
+	       out->operation->destination == SOFTGPU_B32;
+}
+
 enum softgpu_decode_result softgpu_decode_flat(const uint32_t dwords[2],
 					       struct softgpu_instruction *out)
 {
@@ -83,8 +91,11 @@ enum softgpu_decode_result softgpu_decode_flat(const uint32_t dwords[2],
 	operation = out->operation;
 	if (operation->name == NULL)
 		return SOFTGPU_DECODE_UNKNOWN;
-	if (FIELD(dwords[0], 13, 1))
+	if (FIELD(dwords[0], 13, 1)) {
+		if (out->family == SOFTGPU_FLAT || !loads_to_lds(out))
+			return SOFTGPU_DECODE_UNKNOWN;
 		out->memory_flags |= SOFTGPU_LDS;
+	}
 	if (FIELD(dwords[0], 16, 1))
 		out->memory_flags |= SOFTGPU_GLC;
 	if (FIELD(dwords[0], 17, 1))
@@ -128,8 +139,11 @@ enum softgpu_decode_result softgpu_decode_mubuf(const uint32_t dwords[2],
 		out->memory_flags |= SOFTGPU_GLC;
 	if (FIELD(dwords[0], 15, 1))
 		out->memory_flags |= SOFTGPU_SCC;
-	if (FIELD(dwords[0], 16, 1))
+	if (FIELD(dwords[0], 16, 1)) {
+		if (!loads_to_lds(out))
+			return SOFTGPU_DECODE_UNKNOWN;
 		out->memory_flags |= SOFTGPU_LDS;
+	}
 	if (FIELD(dwords[0], 17, 1))
 		out->memory_flags |= SOFTGPU_SLC;
 	if (FIELD(dwords[1], 23, 1))

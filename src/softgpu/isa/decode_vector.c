@@ -61,8 +61,17 @@ static bool decode_sdwa(uint32_t dword, struct softgpu_instruction *out)
 	       out->sdwa_source[1] != 7;
 }
 
-static bool valid_dpp_control(unsigned int control)
+static bool is_wide(const struct softgpu_operation *operation)
 {
+	return softgpu_operand_dwords(operation->destination) == 2 ||
+	       softgpu_operand_dwords(operation->source[0]) == 2;
+}
+
+static bool valid_dpp_control(const struct softgpu_operation *operation, unsigned int control)
+{
+	/* Lanes of 64 bits have only the broadcast within a row. */
+	if (is_wide(operation))
+		return control >= 0x150 && control <= 0x15f;
 	return control <= 0xff || (control >= 0x101 && control <= 0x10f) ||
 	       (control >= 0x111 && control <= 0x11f) || (control >= 0x121 && control <= 0x12f) ||
 	       control == 0x130 || control == 0x134 || control == 0x138 || control == 0x13c ||
@@ -82,7 +91,7 @@ static bool decode_dpp(uint32_t dword, struct softgpu_instruction *out)
 	out->abs = (uint8_t)(FIELD(dword, 21, 1) | FIELD(dword, 23, 1) << 1);
 	out->dpp_bank_mask = FIELD(dword, 24, 4);
 	out->dpp_row_mask = FIELD(dword, 28, 4);
-	return valid_dpp_control(out->dpp_control);
+	return valid_dpp_control(out->operation, out->dpp_control);
 }
 
 /* madmk and madak: a literal always follows; source 0 may name the same one. */

@@ -255,9 +255,14 @@ enum softgpu_decode_result {
 enum softgpu_decode_result softgpu_decode(const uint32_t dwords[2],
 					  struct softgpu_instruction *out, const char **what);
 
-/* Prints an instruction in llvm-mc's syntax; `pc` is its address, for branch targets. */
-void softgpu_disassemble(const struct softgpu_instruction *instruction, uint64_t pc, char *text,
-			 size_t size);
+/*
+ * Prints an instruction in llvm-mc's syntax, except that branch offsets, wait counters, messages,
+ * hardware registers and swizzle patterns stay plain numbers.
+ */
+void softgpu_disassemble(const struct softgpu_instruction *instruction, char *out, size_t size);
+
+/* The inline float constants (SOFTGPU_CODE_HALF and up) as halves. */
+extern const uint16_t softgpu_half_constants[9];
 
 /* Dwords of an operand of this type; 0 for SOFTGPU_NONE. */
 unsigned int softgpu_operand_dwords(unsigned int type);

@@ -70,6 +70,7 @@ struct softgpu_placement {
 	uint32_t shader_array; /* 0..1 */
 	uint32_t queue; /* 0..7 */
 	uint32_t pipe; /* 0..3 */
+	uint32_t l2; /* the cache that it uses, if there is a cache model */
 	/*
 	 * Index of the scratch wave slot of the workgroup's first wave; it needs
 	 * softgpu_kernel_wave_count() slots, used by no other running workgroup of the queue.

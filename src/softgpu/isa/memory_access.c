@@ -4,10 +4,12 @@
  *
  * The host and other waves access the same memory at the same time. Aligned accesses of up to 8
  * bytes are single host accesses; ordering between them comes from softgpu_memory_fence() and from
- * atomics, which are sequentially consistent.
+ * atomics, which are sequentially consistent. With the cache model (../cache.h) plain accesses go
+ * through the workgroup's L2.
  */
 #include "memory_access.h"
 
+#include "../cache.h"
 #include "kernel.h"
 #include "workgroup.h"
 
@@ -84,6 +86,44 @@ static const struct softgpu_translation *require(struct softgpu_wave *wave,
 	return entry;
 }
 
+/*
+ * The cache model for accesses of this instruction at `address`; NULL: they go to memory itself, as
+ * system-coherent accesses and those of kernel arguments do.
+ */
+static struct softgpu_cache *cache_for(const struct softgpu_wave *wave,
+				       const struct softgpu_instruction *instruction,
+				       uint64_t address)
+{
+	const struct softgpu_kernel *kernel = wave->workgroup->kernel;
+	struct softgpu_cache *cache = kernel->memory->cache;
+
+	if (cache == NULL || instruction->memory_flags & SOFTGPU_SCC ||
+	    address - kernel->dispatch.kernarg_address < kernel->kernarg_size)
+		return NULL;
+	return cache;
+}
+
+/* A plain access of bytes in one range. */
+static bool access_memory(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
+			  uint64_t address, uint8_t *host, void *data, size_t size, bool write)
+{
+	struct softgpu_cache *cache = cache_for(wave, instruction, address);
+	uint32_t l2 = wave->workgroup->placement.l2;
+	bool done = true;
+
+	if (cache != NULL)
+		done = write ? softgpu_cache_write(cache, l2, address, host, data, size) :
+			       softgpu_cache_read(cache, l2, address, host, data, size);
+	else if (write)
+		memcpy(host, data, size);
+	else
+		memcpy(data, host, size);
+	if (!done)
+		softgpu_wave_fault(wave, instruction, SOFTGPU_FAULT_OUT_OF_MEMORY,
+				   "no memory for a cache line");
+	return done;
+}
+
 /* Copies bytes that may lie in several ranges. */
 static bool copy(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
 		 uint64_t address, uint8_t *data, size_t size, bool write)
@@ -96,10 +136,9 @@ static bool copy(struct softgpu_wave *wave, const struct softgpu_instruction *in
 		if (entry == NULL)
 			return false;
 		part = size < entry->end - address ? size : (size_t)(entry->end - address);
-		if (write)
-			memcpy(host_pointer(entry, address), data, part);
-		else
-			memcpy(data, host_pointer(entry, address), part);
+		if (!access_memory(wave, instruction, address, host_pointer(entry, address), data,
+				   part, write))
+			return false;
 		address += part;
 		data += part;
 		size -= part;
@@ -118,6 +157,7 @@ load_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instructi
 {
 	struct softgpu_translation range = {0};
 	unsigned int dwords = (bytes + 3) / 4;
+	bool cached = wave->workgroup->kernel->memory->cache != NULL;
 
 	softgpu_for_each_lane(lane, mask) {
 		uint64_t at = address[lane];
@@ -131,7 +171,7 @@ load_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instructi
 				return false;
 			range = *entry;
 		}
-		if (range.end - at >= bytes)
+		if (!cached && range.end - at >= bytes)
 			memcpy(value, host_pointer(&range, at), bytes);
 		else if (!copy(wave, instruction, at, (uint8_t *)value, bytes, false))
 			return false;
@@ -148,6 +188,7 @@ store_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instruct
 {
 	struct softgpu_translation range = {0};
 	unsigned int dwords = (bytes + 3) / 4;
+	bool cached = wave->workgroup->kernel->memory->cache != NULL;
 
 	softgpu_for_each_lane(lane, mask) {
 		uint64_t at = address[lane];
@@ -163,7 +204,7 @@ store_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instruct
 				return false;
 			range = *entry;
 		}
-		if (range.end - at >= bytes)
+		if (!cached && range.end - at >= bytes)
 			memcpy(host_pointer(&range, at), value, bytes);
 		else if (!copy(wave, instruction, at, (uint8_t *)value, bytes, true))
 			return false;
@@ -258,6 +299,9 @@ bool softgpu_atomic_lane(struct softgpu_wave *wave, const struct softgpu_instruc
 		return false;
 	if (entry->end - address < bytes)
 		return memory_fault(wave, instruction, address, true, "atomic leaves its range");
+	if (wave->workgroup->kernel->memory->cache != NULL)
+		softgpu_cache_bypass(wave->workgroup->kernel->memory->cache, address,
+				     host_pointer(entry, address), bytes);
 	if (bytes == 4)
 		*old = atomic32((uint32_t *)host_pointer(entry, address), operation, data, compare);
 	else
@@ -306,9 +350,14 @@ bool softgpu_memory_copy_from(const struct softgpu_memory *memory, uint64_t addr
 	return true;
 }
 
-void softgpu_memory_fence(struct softgpu_wave *wave)
+void softgpu_memory_fence(struct softgpu_wave *wave, bool write_back, bool invalidate)
 {
-	(void)wave;
+	struct softgpu_cache *cache = wave->workgroup->kernel->memory->cache;
+
 	/* Pairs with the host's and other waves' fences and atomics. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (cache != NULL && write_back)
+		softgpu_cache_release(cache, SOFTGPU_SCOPE_SYSTEM);
+	if (cache != NULL && invalidate)
+		softgpu_cache_acquire(cache, SOFTGPU_SCOPE_SYSTEM);
 }

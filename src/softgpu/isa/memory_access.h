@@ -65,7 +65,7 @@ bool softgpu_fetch_dword(struct softgpu_wave *wave, uint64_t address, uint32_t *
 bool softgpu_memory_copy_from(const struct softgpu_memory *memory, uint64_t address, void *out,
 			      size_t size);
 
-/* Cache control and release/acquire of the whole wave. */
-void softgpu_memory_fence(struct softgpu_wave *wave);
+/* Cache control: what a kernel itself writes back from, or invalidates in, the L2s. */
+void softgpu_memory_fence(struct softgpu_wave *wave, bool write_back, bool invalidate);
 
 #endif

@@ -88,8 +88,11 @@ static void buffer(struct softgpu_wave *wave, const struct softgpu_instruction *
 
 static void cache_control(struct softgpu_wave *wave, const struct softgpu_instruction *instruction)
 {
-	(void)instruction;
-	softgpu_memory_fence(wave);
+	const char *name = instruction->operation->name;
+
+	/* buffer_wbinvl1 and its variants are about the L1 caches, which there are none of. */
+	softgpu_memory_fence(wave, strcmp(name, "buffer_wbl2") == 0,
+			     strcmp(name, "buffer_invl2") == 0);
 }
 
 #define LOAD(name, type)                                                                           \

@@ -9,8 +9,8 @@ static bool is_half(unsigned int type)
 }
 
 /* 0.5 -0.5 1 -1 2 -2 4 -4 1/(2*pi) in each width. */
-static const uint16_t half_constants[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
-					  0xc000, 0x4400, 0xc400, 0x3118};
+const uint16_t softgpu_half_constants[9] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+					     0xc000, 0x4400, 0xc400, 0x3118};
 static const uint32_t float_constants[] = {0x3f000000, 0xbf000000, 0x3f800000,
 					   0xbf800000, 0x40000000, 0xc0000000,
 					   0x40800000, 0xc0800000, 0x3e22f983};
@@ -64,7 +64,7 @@ uint32_t softgpu_constant32(const struct softgpu_wave *wave,
 	if (code == SOFTGPU_CODE_LITERAL)
 		return instruction->literal;
 	if (code >= SOFTGPU_CODE_HALF && code <= SOFTGPU_CODE_HALF + 8)
-		return is_half(type) ? half_constants[code - SOFTGPU_CODE_HALF]
+		return is_half(type) ? softgpu_half_constants[code - SOFTGPU_CODE_HALF]
 				     : float_constants[code - SOFTGPU_CODE_HALF];
 	return (uint32_t)special(wave, code);
 }

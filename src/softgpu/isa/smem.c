@@ -90,7 +90,7 @@ static void buffer_store(struct softgpu_wave *wave, const struct softgpu_instruc
 static void cache_control(struct softgpu_wave *wave, const struct softgpu_instruction *instruction)
 {
 	(void)instruction;
-	softgpu_memory_fence(wave);
+	softgpu_memory_fence(wave, false, false);
 }
 
 static uint64_t nanoseconds(void)

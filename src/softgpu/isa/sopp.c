@@ -103,6 +103,14 @@ SCALAR_OPERATION(set_gpr_idx_mode)
 	wave->m0 = (wave->m0 & ~0xf000u) | (instruction->literal & 0xf) << 12;
 }
 
+/* With an immediate operand, and without. */
+#define IMMEDIATE_ENTRY(name, function)                                                            \
+	{                                                                                          \
+		"s_" name, function, 0, SOFTGPU_NONE,                                              \
+		{                                                                                  \
+			SOFTGPU_B16                                                                \
+		}                                                                                  \
+	}
 #define ENTRY(name, function)                                                                      \
 	{                                                                                          \
 		"s_" name, function, 0, SOFTGPU_NONE,                                              \
@@ -119,8 +127,8 @@ SCALAR_OPERATION(set_gpr_idx_mode)
 	}
 
 const struct softgpu_operation softgpu_sopp_operations[128] = {
-	[0] = ENTRY("nop", nop),
-	[1] = ENTRY("endpgm", endpgm),
+	[0] = IMMEDIATE_ENTRY("nop", nop),
+	[1] = IMMEDIATE_ENTRY("endpgm", endpgm),
 	[2] = BRANCH_ENTRY("branch", branch),
 	[3] = ENTRY("wakeup", nop),
 	[4] = BRANCH_ENTRY("cbranch_scc0", cbranch_scc0),
@@ -130,17 +138,17 @@ const struct softgpu_operation softgpu_sopp_operations[128] = {
 	[8] = BRANCH_ENTRY("cbranch_execz", cbranch_execz),
 	[9] = BRANCH_ENTRY("cbranch_execnz", cbranch_execnz),
 	[10] = ENTRY("barrier", barrier),
-	[11] = ENTRY("setkill", NULL),
-	[12] = ENTRY("waitcnt", waitcnt),
-	[13] = ENTRY("sethalt", NULL),
-	[14] = ENTRY("sleep", sleep),
-	[15] = ENTRY("setprio", nop),
-	[16] = ENTRY("sendmsg", sendmsg),
-	[17] = ENTRY("sendmsghalt", NULL),
-	[18] = ENTRY("trap", trap),
+	[11] = IMMEDIATE_ENTRY("setkill", NULL),
+	[12] = IMMEDIATE_ENTRY("waitcnt", waitcnt),
+	[13] = IMMEDIATE_ENTRY("sethalt", NULL),
+	[14] = IMMEDIATE_ENTRY("sleep", sleep),
+	[15] = IMMEDIATE_ENTRY("setprio", nop),
+	[16] = IMMEDIATE_ENTRY("sendmsg", sendmsg),
+	[17] = IMMEDIATE_ENTRY("sendmsghalt", NULL),
+	[18] = IMMEDIATE_ENTRY("trap", trap),
 	[19] = ENTRY("icache_inv", icache_inv),
-	[20] = ENTRY("incperflevel", nop),
-	[21] = ENTRY("decperflevel", nop),
+	[20] = IMMEDIATE_ENTRY("incperflevel", nop),
+	[21] = IMMEDIATE_ENTRY("decperflevel", nop),
 	[22] = ENTRY("ttracedata", nop),
 	/* No debugger ever sets the conditions of these branches. */
 	[23] = BRANCH_ENTRY("cbranch_cdbgsys", nop),
@@ -149,6 +157,6 @@ const struct softgpu_operation softgpu_sopp_operations[128] = {
 	[26] = BRANCH_ENTRY("cbranch_cdbgsys_and_user", nop),
 	[27] = ENTRY("endpgm_saved", endpgm),
 	[28] = ENTRY("set_gpr_idx_off", set_gpr_idx_off),
-	[29] = ENTRY("set_gpr_idx_mode", set_gpr_idx_mode),
+	[29] = IMMEDIATE_ENTRY("set_gpr_idx_mode", set_gpr_idx_mode),
 	[30] = ENTRY("endpgm_ordered_ps_done", NULL),
 };

@@ -38,6 +38,8 @@ struct softgpu_aql_record *softgpu_aql_begin(struct softgpu_aql *aql, hsa_signal
 
 	record->aql = aql;
 	record->completion_signal = completion;
+	record->release = ring_slot(aql, aql->next)->dword[0] >> HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE &
+			  3;
 	record->start = softgpu_clock_now();
 	record->uses_scratch = false;
 	pthread_mutex_lock(&aql->lock);
@@ -72,6 +74,8 @@ void softgpu_aql_complete(struct softgpu_aql_record *record)
 	const uint64_t start = record->start;
 	uint64_t address;
 
+	if (aql->gpu->memory.cache)
+		softgpu_cache_release(aql->gpu->memory.cache, record->release);
 	pthread_mutex_lock(&aql->lock);
 	record->state = SOFTGPU_AQL_COMPLETE;
 	retire(aql);
@@ -83,6 +87,17 @@ void softgpu_aql_complete(struct softgpu_aql_record *record)
 		aql->gpu->services->memory_fault(aql->gpu->services_context, aql->gpu->node,
 						 address, true);
 	}
+}
+
+void softgpu_aql_acquire(struct softgpu_aql *aql)
+{
+	const uint32_t header = ring_slot(aql, aql->next)->dword[0];
+
+	/* Pairs with whatever released the data that the packet reads. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (aql->gpu->memory.cache)
+		softgpu_cache_acquire(aql->gpu->memory.cache,
+				      header >> HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE & 3);
 }
 
 uint32_t softgpu_aql_in_flight(struct softgpu_aql *aql)
@@ -119,6 +134,13 @@ static void abort_grids(struct softgpu_aql *aql)
 
 	for (unsigned int i = 0; i < SOFTGPU_AQL_WINDOW; i++) {
 		bool running;
+
+		/* What the adversary holds back ends as all others do: through the workers. */
+		if (aql->record[i].hold_until != 0) {
+			aql->record[i].hold_until = 0;
+			aql->held--;
+			softgpu_workers_submit(queue->gpu->workers, &aql->record[i].grid);
+		}
 
 		pthread_mutex_lock(&aql->lock);
 		running = aql->record[i].state == SOFTGPU_AQL_RUNNING;
@@ -203,6 +225,7 @@ static enum softgpu_step start_barrier(struct softgpu_aql *aql,
 	}
 	if (any ? waiting != 0 && met == 0 : waiting != 0)
 		return SOFTGPU_STEP_POLL;
+	softgpu_aql_acquire(aql);
 	softgpu_aql_complete(softgpu_aql_begin(aql, packet->barrier.completion_signal));
 	return SOFTGPU_STEP_PROGRESS;
 }
@@ -219,8 +242,8 @@ static enum softgpu_step start_packet(struct softgpu_aql *aql)
 		return SOFTGPU_STEP_POLL; /* announced by another producer, not yet written */
 	if (header >> HSA_PACKET_HEADER_BARRIER & 1 && softgpu_aql_in_flight(aql) != 0)
 		return SOFTGPU_STEP_BUSY;
-	/* The packet's acquire fence; pairs with whatever released the data it reads. */
-	atomic_thread_fence(memory_order_seq_cst);
+	if (softgpu_adversary_holds(&aql->queue->adversary, aql->next))
+		return SOFTGPU_STEP_POLL;
 	switch (type) {
 	case HSA_PACKET_TYPE_KERNEL_DISPATCH:
 		return softgpu_aql_start_dispatch(aql, packet);
@@ -250,12 +273,15 @@ static enum softgpu_step step(struct softgpu_queue *queue, void *state)
 	struct softgpu_aql *aql = state;
 	struct softgpu_fault fault;
 	enum softgpu_step waiting;
+	bool full;
 
 	if (aql->halted)
 		return SOFTGPU_STEP_HALTED;
 	if (grid_fault(aql, &fault))
 		return softgpu_aql_dispatch_fault(aql, &fault);
 	waiting = softgpu_aql_in_flight(aql) != 0 ? SOFTGPU_STEP_BUSY : SOFTGPU_STEP_IDLE;
+	if (softgpu_aql_submit_held(aql))
+		waiting = SOFTGPU_STEP_POLL;
 	if (!atomic_load_explicit(&queue->active, memory_order_acquire))
 		return waiting == SOFTGPU_STEP_BUSY ? waiting : SOFTGPU_STEP_HALTED;
 	if (aql->scratch_once) {
@@ -274,13 +300,16 @@ static enum softgpu_step step(struct softgpu_queue *queue, void *state)
 		return waiting;
 	/* Slots that are not retired yet hold old packets. */
 	pthread_mutex_lock(&aql->lock);
-	if (aql->next - aql->retired >= SOFTGPU_AQL_WINDOW ||
-	    aql->next - aql->retired >= aql->size)
-		waiting = SOFTGPU_STEP_BUSY;
-	else
-		waiting = SOFTGPU_STEP_PROGRESS;
+	full = aql->next - aql->retired >= SOFTGPU_AQL_WINDOW ||
+	       aql->next - aql->retired >= aql->size;
 	pthread_mutex_unlock(&aql->lock);
-	return waiting == SOFTGPU_STEP_PROGRESS ? start_packet(aql) : waiting;
+	if (!full) {
+		const enum softgpu_step started = start_packet(aql);
+
+		/* A held grid ends without notice unless it is submitted in time. */
+		return started == SOFTGPU_STEP_BUSY && aql->held != 0 ? SOFTGPU_STEP_POLL : started;
+	}
+	return waiting;
 }
 
 static void *create(struct softgpu_queue *queue)

@@ -3,6 +3,7 @@
 #ifndef SOFTGPU_QUEUE_AQL_H
 #define SOFTGPU_QUEUE_AQL_H
 
+#include "../cache.h"
 #include "engine.h"
 
 #include <hsa/amd_hsa_queue.h>
@@ -42,7 +43,9 @@ struct softgpu_aql_record {
 	struct softgpu_aql *aql;
 	hsa_signal_t completion_signal;
 	uint64_t start; /* time */
+	enum softgpu_scope release; /* the packet's release fence */
 	bool uses_scratch;
+	uint64_t hold_until; /* the adversary holds the grid back until then; 0: it is submitted */
 	struct softgpu_grid grid;
 };
 
@@ -62,6 +65,7 @@ struct softgpu_aql {
 	pthread_mutex_t lock;
 	uint64_t retired; /* the read index */
 	uint32_t in_flight; /* grids */
+	uint32_t held; /* grids of these that the adversary holds back; the queue thread's */
 	uint32_t scratch_users; /* grids */
 	uint32_t scratch_wave_size; /* of the users */
 	struct softgpu_slots scratch_slots; /* guarded by the workers' lock */
@@ -74,6 +78,10 @@ struct softgpu_aql_record *softgpu_aql_begin(struct softgpu_aql *aql, hsa_signal
 /* Ends a packet successfully: retires it as soon as it is the oldest, then signals. */
 void softgpu_aql_complete(struct softgpu_aql_record *record);
 uint32_t softgpu_aql_in_flight(struct softgpu_aql *aql);
+/* The acquire fence of the next packet, once nothing keeps it from starting. */
+void softgpu_aql_acquire(struct softgpu_aql *aql);
+/* Submits the grids that the adversary has held back long enough; true: some are held still. */
+bool softgpu_aql_submit_held(struct softgpu_aql *aql);
 
 /* Reports an error of the next packet or of a grid and halts the queue. */
 enum softgpu_step softgpu_aql_fail(struct softgpu_aql *aql, enum softgpu_aql_error error,

@@ -2,6 +2,8 @@
 /* Kernel dispatch packets: checks, scratch memory, the grid's start and end. */
 #include "aql.h"
 
+#include "clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -163,7 +165,25 @@ static void launch(struct softgpu_aql *aql, const hsa_kernel_dispatch_packet_t *
 	pthread_mutex_lock(&aql->lock);
 	aql->in_flight++;
 	pthread_mutex_unlock(&aql->lock);
-	softgpu_workers_submit(aql->gpu->workers, &record->grid);
+	record->hold_until = softgpu_adversary_hold_dispatch(&aql->queue->adversary);
+	if (record->hold_until != 0)
+		aql->held++;
+	else
+		softgpu_workers_submit(aql->gpu->workers, &record->grid);
+}
+
+bool softgpu_aql_submit_held(struct softgpu_aql *aql)
+{
+	for (unsigned int i = 0; i < SOFTGPU_AQL_WINDOW && aql->held != 0; i++) {
+		struct softgpu_aql_record *record = &aql->record[i];
+
+		if (record->hold_until == 0 || softgpu_clock_now() < record->hold_until)
+			continue;
+		record->hold_until = 0;
+		aql->held--;
+		softgpu_workers_submit(aql->gpu->workers, &record->grid);
+	}
+	return aql->held != 0;
 }
 
 enum softgpu_step softgpu_aql_start_dispatch(struct softgpu_aql *aql,
@@ -193,6 +213,7 @@ enum softgpu_step softgpu_aql_start_dispatch(struct softgpu_aql *aql,
 	}
 	aql->scratch_once = wave_size != 0 && aql->amd_queue->queue_properties &
 						      AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE;
+	softgpu_aql_acquire(aql);
 	launch(aql, dispatch_packet, kernel, wave_size != 0);
 	return SOFTGPU_STEP_PROGRESS;
 }

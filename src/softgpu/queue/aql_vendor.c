@@ -25,7 +25,7 @@ static enum softgpu_step unsupported(struct softgpu_aql *aql, const char *what, 
 }
 
 /* Runs the commands of an indirect buffer; the one that is not known is returned in `unknown`. */
-static bool run_commands(const uint32_t *commands, uint32_t count, uint32_t *unknown)
+static bool run_commands(struct softgpu_cache *cache, const uint32_t *commands, uint32_t count, uint32_t *unknown)
 {
 	for (uint32_t i = 0; i < count;) {
 		const uint32_t header = commands[i];
@@ -38,6 +38,10 @@ static bool run_commands(const uint32_t *commands, uint32_t count, uint32_t *unk
 		if (operation == PM4_ACQUIRE_MEM) {
 			/* Invalidates caches; pairs with the release of whoever wrote the memory. */
 			atomic_thread_fence(memory_order_seq_cst);
+			if (cache) {
+				softgpu_cache_release(cache, SOFTGPU_SCOPE_SYSTEM);
+				softgpu_cache_acquire(cache, SOFTGPU_SCOPE_SYSTEM);
+			}
 		} else if (operation != PM4_NOP) {
 			return false;
 		}
@@ -61,7 +65,7 @@ static enum softgpu_step start_indirect_buffer(struct softgpu_aql *aql,
 					 (size_t)count * sizeof(*commands), false);
 	if (!commands)
 		return softgpu_aql_memory_fault(aql, address, false, "an indirect buffer");
-	if (!run_commands(commands, count, &unknown))
+	if (!run_commands(aql->gpu->memory.cache, commands, count, &unknown))
 		return unsupported(aql, "the indirect buffer has command", unknown);
 	softgpu_aql_complete(softgpu_aql_begin(aql, packet->barrier.completion_signal));
 	return SOFTGPU_STEP_PROGRESS;

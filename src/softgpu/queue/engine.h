@@ -7,6 +7,7 @@
 #define SOFTGPU_QUEUE_ENGINE_H
 
 #include "access.h"
+#include "adversary.h"
 #include "queue.h"
 
 #include <pthread.h>
@@ -42,6 +43,7 @@ struct softgpu_queue {
 	/* Notified when the thread should look again: doorbell, grid ended, stop, activity. */
 	struct softgpu_eventcount wake;
 	struct softgpu_access access; /* the thread's own */
+	struct softgpu_adversary_state adversary; /* the thread's own */
 	struct softgpu_instruction_cache *cache; /* the thread's own */
 	pthread_t thread;
 	atomic_bool stop;

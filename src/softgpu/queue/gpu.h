@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct softgpu_adversary;
 struct softgpu_workers;
 
 struct softgpu_services {
@@ -34,6 +35,7 @@ struct softgpu_gpu {
 	uint64_t spin_nanoseconds; /* before a queue with nothing to do sleeps */
 	/* Notified whenever an engine changes a signal; shared by all GPUs of the process. */
 	struct softgpu_eventcount *signal_activity;
+	const struct softgpu_adversary *adversary;
 };
 
 #endif

@@ -165,6 +165,10 @@ struct softgpu_queue *softgpu_queue_create(const struct softgpu_gpu *gpu,
 	queue->operations = parameters->type == SOFTGPU_QUEUE_AQL ? &softgpu_aql_operations :
 								     &softgpu_sdma_operations;
 	softgpu_access_init(&queue->access, &gpu->memory);
+	softgpu_adversary_init(&queue->adversary, gpu->adversary,
+			       parameters->type == SOFTGPU_QUEUE_AQL ? SOFTGPU_ENGINE_AQL :
+								       SOFTGPU_ENGINE_SDMA,
+			       parameters->number);
 	atomic_init(&queue->active, true);
 	pthread_mutex_init(&queue->lock, NULL);
 	softgpu_queue_set_compute_unit_mask(queue, NULL, 0);

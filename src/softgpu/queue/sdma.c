@@ -49,6 +49,8 @@ static enum softgpu_step step(struct softgpu_queue *queue, void *state)
 	}
 	if (sdma->next == sdma->announced)
 		return SOFTGPU_STEP_IDLE;
+	if (softgpu_adversary_holds(&queue->adversary, sdma->next))
+		return SOFTGPU_STEP_POLL;
 	result = fetch_and_execute(sdma);
 	sdma->halted = result == SOFTGPU_STEP_HALTED;
 	return result;

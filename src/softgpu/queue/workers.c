@@ -2,6 +2,8 @@
 /* The worker threads that run workgroups, in time slices and round robin over the grids. */
 #include "workers.h"
 
+#include "../cache.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -96,6 +98,8 @@ static void place(const struct softgpu_grid *grid, uint64_t index, struct softgp
 	placement->shader_array = unit / grid->gpu->shader_engines / 16;
 	placement->queue = grid->queue_number % 8;
 	placement->pipe = grid->queue_number / 8 % 4;
+	if (grid->gpu->memory.cache)
+		placement->l2 = unit % softgpu_cache_l2_count(grid->gpu->memory.cache);
 }
 
 /* Starts the grid's next workgroup; false: none is left, or no room for it now. */

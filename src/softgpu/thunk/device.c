@@ -2,9 +2,11 @@
 /* Opening and closing the device, versions, and the calls about the whole device. */
 #include "device.h"
 
+#include "../cache.h"
 #include "../message.h"
 #include "topology.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -38,6 +40,14 @@ static bool open_gpu(struct softgpu_device *device, uint32_t index)
 	if (!softgpu_vram_open(&node->vram, device->options.vram_size))
 		return false;
 	softgpu_ranges_init(&node->ranges);
+	if (device->options.l2s != 0) {
+		node->ranges.cache = softgpu_cache_create(&node->gpu.memory, device->options.l2s);
+		if (!node->ranges.cache) {
+			softgpu_ranges_free(&node->ranges);
+			softgpu_vram_close(&node->vram);
+			return false;
+		}
+	}
 	node->gpu = (struct softgpu_gpu){
 		.node = index + 1,
 		.target = device->options.target,
@@ -45,6 +55,7 @@ static bool open_gpu(struct softgpu_device *device, uint32_t index)
 			.context = &node->ranges,
 			.translate = softgpu_ranges_translate,
 			.generation = &node->ranges.generation,
+			.cache = node->ranges.cache,
 		},
 		.services = &services,
 		.workers = device->workers,
@@ -55,6 +66,7 @@ static bool open_gpu(struct softgpu_device *device, uint32_t index)
 		.shared_aperture_base = SOFTGPU_SHARED_APERTURE,
 		.spin_nanoseconds = (uint64_t)device->options.spin * 1000,
 		.signal_activity = &device->signal_activity,
+		.adversary = &device->options.adversary,
 	};
 	return true;
 }
@@ -62,6 +74,7 @@ static bool open_gpu(struct softgpu_device *device, uint32_t index)
 static void close_gpus(struct softgpu_device *device, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
+		softgpu_cache_destroy(device->node[i].ranges.cache);
 		softgpu_ranges_free(&device->node[i].ranges);
 		softgpu_vram_close(&device->node[i].vram);
 	}
@@ -91,6 +104,9 @@ static HSAKMT_STATUS create_device(struct softgpu_device **out)
 		free(device);
 		return HSAKMT_STATUS_ERROR;
 	}
+	if (softgpu_options_hostile(&device->options))
+		softgpu_message("hostile timing and caches, SOFTGPU_SEED=%" PRIu64 " repeats them",
+				device->options.adversary.seed);
 	device->workers = softgpu_workers_create(device->options.workers);
 	device->monitor = softgpu_doorbell_monitor_create(device->options.userfaultfd);
 	softgpu_queues_open();

@@ -2,6 +2,8 @@
 /* The address ranges that are mapped to one GPU. */
 #include "ranges.h"
 
+#include "../cache.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +106,8 @@ bool softgpu_ranges_remove(struct softgpu_ranges *ranges, uint64_t begin, uint64
 	/* Release: pairs with the acquire load of those who keep translations. */
 	if (found)
 		atomic_fetch_add_explicit(&ranges->generation, 1, memory_order_release);
+	if (found && ranges->cache)
+		softgpu_cache_forget(ranges->cache, begin, end);
 	return found;
 }
 

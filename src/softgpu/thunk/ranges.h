@@ -19,6 +19,7 @@ struct softgpu_ranges {
 	size_t count;
 	size_t capacity;
 	_Atomic uint64_t generation;
+	struct softgpu_cache *cache; /* forgets what is removed; NULL: none */
 };
 
 void softgpu_ranges_init(struct softgpu_ranges *ranges);
