@@ -165,6 +165,54 @@ START_TEST(transfers_touch_only_their_bytes)
 }
 END_TEST
 
+struct transfer {
+	uint8_t *device;
+	uint64_t random;
+	h2d_status_t status;
+	bool equal;
+};
+
+static void *transfer(void *data)
+{
+	enum { SIZE = 200001 };
+	struct transfer *transfer = data;
+	uint8_t *written = malloc(SIZE);
+	uint8_t *read = malloc(SIZE);
+
+	transfer->equal = true;
+	for (int i = 0; i < 20 && transfer->status == H2D_STATUS_SUCCESS; i++) {
+		fixture_random_bytes(&transfer->random, written, SIZE);
+		transfer->status = h2d_device_write(fixture_device, transfer->device, written, SIZE,
+						    H2D_DEFAULT_TIMEOUT_NS);
+		if (transfer->status == H2D_STATUS_SUCCESS)
+			transfer->status = h2d_device_read(fixture_device, read, transfer->device,
+							   SIZE, H2D_DEFAULT_TIMEOUT_NS);
+		transfer->equal &= memcmp(read, written, SIZE) == 0;
+	}
+	free(written);
+	free(read);
+	return NULL;
+}
+
+START_TEST(any_thread_may_transfer)
+{
+	struct transfer transfers[3] = {{.random = fixture_seed()}, {.random = 1}, {.random = 2}};
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++) {
+		check_success(h2d_device_allocate(fixture_device, 200001,
+						  (void **)&transfers[i].device));
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, transfer, &transfers[i]), 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+		ck_assert_int_eq(transfers[i].status, H2D_STATUS_SUCCESS);
+		ck_assert(transfers[i].equal);
+		check_success(h2d_device_free(fixture_device, transfers[i].device));
+	}
+}
+END_TEST
+
 START_TEST(bad_memory_requests_are_refused)
 {
 	h2d_device_info_t info;
@@ -437,6 +485,7 @@ int main(void)
 	tcase_add_loop_test(cases, memory_is_zeroed_aligned_and_keeps_what_is_written, 0,
 			    sizeof(sizes) / sizeof(sizes[0]));
 	tcase_add_test(cases, transfers_touch_only_their_bytes);
+	tcase_add_test(cases, any_thread_may_transfer);
 	tcase_add_test(cases, bad_memory_requests_are_refused);
 	tcase_add_test(cases, device_memory_runs_out_and_comes_back);
 	tcase_add_test(cases, caller_s_pointers_are_told_apart);
