@@ -92,15 +92,15 @@ static bool check(const struct softgpu_aql *aql, unsigned int setup,
 			 aql->next, group[0], group[1], group[2], target->max_workgroup_size);
 		return false;
 	}
+	if (dispatch->kernel_object == 0) {
+		*error = SOFTGPU_AQL_ERROR_KERNEL_OBJECT;
+		snprintf(message, size, "packet %" PRIu64 " has none", aql->next);
+		return false;
+	}
 	if (dispatch->group_segment_size > target->group_memory_size) {
 		*error = SOFTGPU_AQL_ERROR_GROUP_MEMORY;
 		snprintf(message, size, "packet %" PRIu64 " wants %" PRIu32 " of %" PRIu32 " bytes",
 			 aql->next, dispatch->group_segment_size, target->group_memory_size);
-		return false;
-	}
-	if (dispatch->kernel_object == 0) {
-		*error = SOFTGPU_AQL_ERROR_KERNEL_OBJECT;
-		snprintf(message, size, "packet %" PRIu64 " has none", aql->next);
 		return false;
 	}
 	return true;
