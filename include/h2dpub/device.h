@@ -90,7 +90,9 @@ H2D_API h2d_status_t h2d_device_free(h2d_device_t *device, void *memory);
 /*
  * Copies size bytes from device memory to ordinary host memory, and back: set-up, tests and
  * read-back, not for the publication path. Blocks until done, at most timeout_ns nanoseconds.
- * Not ordered with any queue: synchronize the stream first. Any thread. TIMEOUT: the copy may
+ * Not ordered with any queue: synchronize the stream before a read, so that what its kernels wrote
+ * has left their caches, and after a write, so that its later kernels do not find old bytes in
+ * theirs. Any thread. TIMEOUT: the copy may
  * still be running; the device's staging memory then stays reserved and later calls return
  * INVALID_STATE. MEMORY_FAULT; INVALID_ARGUMENT: not that much memory of this device.
  */

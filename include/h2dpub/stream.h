@@ -69,7 +69,8 @@ H2D_API hsa_queue_t *h2d_stream_queue(const h2d_stream_t *stream);
 H2D_API h2d_device_t *h2d_stream_device(const h2d_stream_t *stream);
 
 /*
- * Waits until everything enqueued on the stream so far is done, at most the stream's timeout.
+ * Waits until everything enqueued on the stream so far is done, at most the stream's timeout. Then
+ * the host and DMA engines see what the GPU wrote, and kernels enqueued later see what they wrote.
  * TIMEOUT, QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT; CAPTURE_ACTIVE during capture.
  */
 H2D_API h2d_status_t h2d_stream_synchronize(h2d_stream_t *stream);

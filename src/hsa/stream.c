@@ -269,7 +269,7 @@ h2d_status_t h2d_stream_synchronize(h2d_stream_t *stream)
 		return h2d_error(H2D_STATUS_CAPTURE_ACTIVE,
 				 "stream %" PRIu64 " is recording a graph", state->identity);
 	h2d_packet_t packet;
-	h2d_packet_barrier(&packet, true, H2D_FENCE_NONE, H2D_FENCE_SYSTEM, (hsa_signal_t){0},
+	h2d_packet_barrier(&packet, true, H2D_FENCE_SYSTEM, H2D_FENCE_SYSTEM, (hsa_signal_t){0},
 			   state->synchronize_signal);
 	/* Locked, so that barriers are counted in the order in which they stand in the queue. */
 	pthread_mutex_lock(&state->synchronize_lock);

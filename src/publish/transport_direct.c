@@ -4,7 +4,9 @@
  *
  * DMA engines know nothing of the queue. So the copies wait for a gate that a barrier packet opens
  * once everything enqueued before has ended: earlier consumers may still be reading the
- * destinations. And the queue waits for the copies, by a barrier-AND on their common signal.
+ * destinations. The gate releases at system scope: a destination that a kernel has written lies in
+ * a write-back cache, and would overwrite what the DMA engine writes to memory when it leaves the
+ * cache later. And the queue waits for the copies, by a barrier-AND on their common signal.
  */
 #include "publish/transport.h"
 
@@ -20,7 +22,7 @@ void h2d_direct_prepare(h2d_buffer_t *buffer)
 {
 	const hsa_signal_t none = {0};
 
-	h2d_packet_barrier(&buffer->direct_packets[0], true, H2D_FENCE_NONE, H2D_FENCE_NONE, none,
+	h2d_packet_barrier(&buffer->direct_packets[0], true, H2D_FENCE_NONE, H2D_FENCE_SYSTEM, none,
 			   buffer->gate);
 	h2d_packet_barrier(&buffer->direct_packets[1], true, H2D_FENCE_SYSTEM, H2D_FENCE_NONE,
 			   buffer->copied, none);

@@ -193,8 +193,6 @@ static bool parse_descriptor(struct softgpu_kernel *kernel, struct softgpu_fault
 		return false;
 	}
 	kernel->entry = address + (uint64_t)descriptor.entry_offset;
-	/* The old layout has it elsewhere; no kernel of that age has more than a page. */
-	kernel->kernarg_size = old ? 4096 : descriptor.words[2];
 	kernel->mode = initial_mode(descriptor.resource1);
 	vgprs = ((descriptor.resource1 & 0x3f) + 1) * target->vgpr_granule;
 	if (target->unified_vgprs && !old) {

@@ -10,7 +10,6 @@ struct softgpu_kernel {
 	const struct softgpu_memory *memory;
 	struct softgpu_dispatch dispatch;
 	uint64_t entry; /* address of the first instruction */
-	uint32_t kernarg_size; /* bytes */
 	/* Grows from kernel to kernel: older cached instructions are checked against memory. */
 	uint64_t code_epoch;
 	uint32_t vgpr_count; /* allocated VGPRs, AccVGPRs not counted */

@@ -87,6 +87,12 @@ static const struct softgpu_translation *require(struct softgpu_wave *wave,
 }
 
 /*
+ * Kernel-argument memory is not cached in L2. Kernels may find more there than their descriptor
+ * declares, so a page behind the argument pointer counts.
+ */
+#define KERNARG_WINDOW 4096
+
+/*
  * The cache model for accesses of this instruction at `address`; NULL: they go to memory itself, as
  * system-coherent accesses and those of kernel arguments do.
  */
@@ -98,7 +104,7 @@ static struct softgpu_cache *cache_for(const struct softgpu_wave *wave,
 	struct softgpu_cache *cache = kernel->memory->cache;
 
 	if (cache == NULL || instruction->memory_flags & SOFTGPU_SCC ||
-	    address - kernel->dispatch.kernarg_address < kernel->kernarg_size)
+	    address - kernel->dispatch.kernarg_address < KERNARG_WINDOW)
 		return NULL;
 	return cache;
 }
