@@ -172,6 +172,11 @@ static double div_fmas_f64(double a, double b, double c, bool scaled)
 VECTOR_ARITHMETIC(v_div_fmas_f32, f32, f32, f32, f32, div_fmas_f32(a, b, c, wave->vcc >> lane & 1))
 VECTOR_ARITHMETIC(v_div_fmas_f64, f64, f64, f64, f64, div_fmas_f64(a, b, c, wave->vcc >> lane & 1))
 
+static double quiet(double nan)
+{
+	return softgpu_double(softgpu_double_bits(nan) | 0x8000000000000);
+}
+
 /* The quotient of numerator and denominator, given that it is `quotient` in the usual case. */
 static double div_fixup(double quotient, double denominator, double numerator,
 			const struct format *format)
@@ -179,7 +184,7 @@ static double div_fixup(double quotient, double denominator, double numerator,
 	const double sign = signbit(denominator) != signbit(numerator) ? -1.0 : 1.0;
 
 	if (numerator != numerator || denominator != denominator)
-		return numerator != numerator ? numerator : denominator;
+		return quiet(numerator != numerator ? numerator : denominator);
 	if ((denominator == 0.0 && numerator == 0.0) || (isinf(denominator) && isinf(numerator)))
 		return -NAN;
 	if (denominator == 0.0 || isinf(numerator))

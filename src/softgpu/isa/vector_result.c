@@ -112,7 +112,7 @@ static bool has_result_type(const struct softgpu_operation *operation, unsigned 
 
 /*
  * The NaN of an arithmetic result is the first NaN among the operands of its type, made quiet; a
- * new NaN is positive, where the host makes it negative. Conversions keep what they made.
+ * new NaN is positive, where the host makes it negative. A conversion keeps the NaN it made.
  */
 #define FIX_NAN(width, load, store, default_nan, quiet_bit)                                        	static void fix_nan##width(struct softgpu_vector *vector, const uint32_t *const low[3],    				   uint32_t *result, uint32_t *result_high)                        	{                                                                                          		const struct softgpu_operation *operation = vector->instruction->operation;                                                                                                           		SOFTGPU_FOR_LANES (lane) {                                                         			uint##width##_t nan = default_nan;                                                                                                                                            			if (!softgpu_is_nan##width(load(result, result_high, lane)))               				continue;                                                          			for (unsigned int index = 3; index-- > 0;) {                               				const uint##width##_t operand =                                    					load(low[index], vector->source_high[index], lane);                                                                                                           				if (has_result_type(operation, index) &&                           				    softgpu_is_nan##width(operand))                                					nan = operand | (quiet_bit);                               			}                                                                          			store(result, result_high, lane, nan);                                     		}                                                                                  	}
 
@@ -126,8 +126,6 @@ static void fix_nans(struct softgpu_vector *vector)
 	uint32_t *low = vector->result[0];
 	uint32_t *high = vector->result[1];
 
-	if (!has_result_type(operation, 0))
-		return;
 	switch (operation->destination) {
 	case SOFTGPU_F16:
 		fix_nan16(vector, vector->source, low, high);
