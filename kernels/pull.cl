@@ -12,13 +12,13 @@ struct descriptor {
 #define ARGUMENTS_BYTES 8
 
 /* The workgroups are the chunks of all members, one after the other. */
-kernel __attribute__((reqd_work_group_size(WORKGROUP_SIZE, 1, 1))) void
-h2d_pull(uint members, uint reserved)
+kernel __attribute__((reqd_work_group_size(WORKGROUP_SIZE, 1, 1)))
+void h2d_pull(uint members, uint reserved)
 {
+	constant const uchar *arguments =
+	    (constant const uchar *)__builtin_amdgcn_kernarg_segment_ptr();
 	constant const struct descriptor *descriptors =
-		(constant const struct descriptor *)((constant const uchar *)
-							     __builtin_amdgcn_kernarg_segment_ptr() +
-						     ARGUMENTS_BYTES);
+	    (constant const struct descriptor *)(arguments + ARGUMENTS_BYTES);
 	uint chunk = (uint)__builtin_amdgcn_workgroup_id_x();
 
 	(void)reserved;

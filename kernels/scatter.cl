@@ -3,12 +3,12 @@
 #include "chunk.h"
 
 /*
- * arena starts with one (offset, count) pair a member, in bytes; the payload lies at that offset, or
- * at the pinned source if the offset is negative. table holds (destination, pinned source) pairs.
- * The workgroups are the chunks of all members, one after the other.
+ * arena starts with one (offset, count) pair a member, in bytes; the payload lies at that offset,
+ * or at the pinned source if the offset is negative. table holds (destination, pinned source)
+ * pairs. The workgroups are the chunks of all members, one after the other.
  */
-kernel __attribute__((reqd_work_group_size(WORKGROUP_SIZE, 1, 1))) void
-h2d_scatter(global const uchar *arena, global const ulong2 *table, uint members)
+kernel __attribute__((reqd_work_group_size(WORKGROUP_SIZE, 1, 1)))
+void h2d_scatter(global const uchar *arena, global const ulong2 *table, uint members)
 {
 	global const long2 *headers = (global const long2 *)arena;
 	uint chunk = (uint)__builtin_amdgcn_workgroup_id_x();

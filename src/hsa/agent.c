@@ -72,11 +72,11 @@ static hsa_status_t distance_from(hsa_agent_t gpu, hsa_amd_memory_pool_t pool, u
 	hsa_amd_memory_pool_access_t access;
 	uint32_t hops;
 	hsa_status_t hsa = hsa_amd_agent_memory_pool_get_info(
-		gpu, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &access);
+	    gpu, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &access);
 
 	if (hsa == HSA_STATUS_SUCCESS)
 		hsa = hsa_amd_agent_memory_pool_get_info(
-			gpu, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS, &hops);
+		    gpu, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS, &hops);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return hsa;
 	*distance = access == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED ? UINT32_MAX : 0;
@@ -86,8 +86,8 @@ static hsa_status_t distance_from(hsa_agent_t gpu, hsa_amd_memory_pool_t pool, u
 	hsa_amd_memory_pool_link_info_t *links = calloc(hops, sizeof(*links));
 	if (links == NULL)
 		return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-	hsa = hsa_amd_agent_memory_pool_get_info(
-		gpu, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, links);
+	hsa = hsa_amd_agent_memory_pool_get_info(gpu, pool,
+						 HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, links);
 	for (uint32_t i = 0; i < hops && hsa == HSA_STATUS_SUCCESS; i++)
 		*distance += links[i].numa_distance;
 	free(links);
@@ -102,17 +102,17 @@ static hsa_status_t visit_pool(hsa_amd_memory_pool_t pool, void *data)
 	bool allocatable;
 	struct h2d_pool found = {.pool = pool};
 	hsa_status_t hsa =
-		hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+	    hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
 
 	if (hsa != HSA_STATUS_SUCCESS || segment != HSA_AMD_SEGMENT_GLOBAL)
 		return hsa;
 	hsa = hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags);
 	if (hsa == HSA_STATUS_SUCCESS)
 		hsa = hsa_amd_memory_pool_get_info(
-			pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocatable);
+		    pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocatable);
 	if (hsa == HSA_STATUS_SUCCESS)
-		hsa = hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE,
-						   &found.size);
+		hsa =
+		    hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, &found.size);
 	if (hsa != HSA_STATUS_SUCCESS || !allocatable)
 		return hsa;
 
@@ -153,7 +153,7 @@ static hsa_status_t visit_cpu(hsa_agent_t agent, void *data)
 	choice->host = choice->fine;
 	/* Older runtimes have one pool for both. */
 	choice->host_kernel_arguments =
-		choice->kernel_arguments.size != 0 ? choice->kernel_arguments : choice->fine;
+	    choice->kernel_arguments.size != 0 ? choice->kernel_arguments : choice->fine;
 	choice->host_distance = choice->distance;
 	return HSA_STATUS_SUCCESS;
 }
@@ -195,20 +195,20 @@ h2d_status_t h2d_agent_read_info(h2d_device_t *device)
 		void *value;
 		const char *name;
 	} attributes[] = {
-		/* The runtime writes 64 bytes for either name. */
-		{HSA_AGENT_INFO_NAME, device->info.name, "name"},
-		{(hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME, device->info.product_name,
-		 "product name"},
-		{(hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT,
-		 &device->info.compute_units, "compute unit count"},
-		{HSA_AGENT_INFO_WAVEFRONT_SIZE, &device->info.wavefront_size, "wavefront size"},
-		{HSA_AGENT_INFO_QUEUE_MIN_SIZE, &device->queue_min_size, "smallest queue"},
-		{HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->queue_max_size, "largest queue"},
+	    /* The runtime writes 64 bytes for either name. */
+	    {HSA_AGENT_INFO_NAME, device->info.name, "name"},
+	    {(hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME, device->info.product_name,
+	     "product name"},
+	    {(hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, &device->info.compute_units,
+	     "compute unit count"},
+	    {HSA_AGENT_INFO_WAVEFRONT_SIZE, &device->info.wavefront_size, "wavefront size"},
+	    {HSA_AGENT_INFO_QUEUE_MIN_SIZE, &device->queue_min_size, "smallest queue"},
+	    {HSA_AGENT_INFO_QUEUE_MAX_SIZE, &device->queue_max_size, "largest queue"},
 	};
 
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		hsa_status_t hsa = hsa_agent_get_info(device->agent, attributes[i].attribute,
-						      attributes[i].value);
+		hsa_status_t hsa =
+		    hsa_agent_get_info(device->agent, attributes[i].attribute, attributes[i].value);
 		if (hsa != HSA_STATUS_SUCCESS) {
 			char call[64];
 			snprintf(call, sizeof(call), "hsa_agent_get_info(%s)", attributes[i].name);
@@ -219,8 +219,8 @@ h2d_status_t h2d_agent_read_info(h2d_device_t *device)
 	device->info.product_name[sizeof(device->info.product_name) - 1] = '\0';
 	device->info.agent = device->agent;
 
-	hsa_status_t hsa = hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY,
-					       &device->timestamp_frequency);
+	hsa_status_t hsa =
+	    hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &device->timestamp_frequency);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_system_get_info(timestamp frequency)");
 	return H2D_STATUS_SUCCESS;

@@ -9,8 +9,8 @@
 h2d_status_t h2d_agent_find_gpu(uint32_t index, hsa_agent_t *agent, uint32_t *count);
 
 /*
- * Chooses the device's pools: its coarse-grained memory, and fine-grained and kernel-argument memory
- * of the CPU agent nearest to it. device->agent is set.
+ * Chooses the device's pools: its coarse-grained memory, and fine-grained and kernel-argument
+ * memory of the CPU agent nearest to it. device->agent is set.
  */
 h2d_status_t h2d_agent_choose_pools(h2d_device_t *device);
 

@@ -40,9 +40,8 @@ static h2d_status_t load_executable(h2d_code_object_t *code_object, size_t size)
 					NULL, &code_object->executable);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_executable_create_alt");
-	hsa = hsa_executable_load_agent_code_object(code_object->executable,
-						    code_object->device->agent,
-						    code_object->reader, NULL, NULL);
+	hsa = hsa_executable_load_agent_code_object(
+	    code_object->executable, code_object->device->agent, code_object->reader, NULL, NULL);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_executable_load_agent_code_object");
 	hsa = hsa_executable_freeze(code_object->executable, NULL);
@@ -75,28 +74,72 @@ static h2d_status_t load(h2d_device_t *device, const void *bytes, size_t size,
 	return H2D_STATUS_SUCCESS;
 }
 
+/* ---- the agent's ISAs ------------------------------------------------------------------------ */
+
+#define ISA_NAME_SIZE sizeof(((h2d_device_info_t *)NULL)->isa)
+
+/* Stores the name of an ISA; an empty one if it is too long to be any that we know. */
+static hsa_status_t get_isa_name(hsa_isa_t isa, char name[ISA_NAME_SIZE])
+{
+	uint32_t length;
+	hsa_status_t hsa = hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
+
+	name[0] = '\0';
+	if (hsa != HSA_STATUS_SUCCESS || length >= ISA_NAME_SIZE)
+		return hsa;
+	hsa = hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name);
+	name[hsa == HSA_STATUS_SUCCESS ? length : 0] = '\0';
+	return hsa;
+}
+
+struct isa_search {
+	const char *code_isa;
+	bool fits;
+};
+
+static hsa_status_t compare_isa(hsa_isa_t isa, void *data)
+{
+	struct isa_search *search = data;
+	char name[ISA_NAME_SIZE];
+	hsa_status_t hsa = get_isa_name(isa, name);
+
+	if (hsa == HSA_STATUS_SUCCESS && h2d_isa_name_fits(search->code_isa, name))
+		search->fits = true;
+	return hsa;
+}
+
+/* An agent may have several ISAs: its own and generic ones of its family. */
+static h2d_status_t check_isa(const h2d_device_t *device, const char *code_isa)
+{
+	struct isa_search search = {.code_isa = code_isa};
+	hsa_status_t hsa = hsa_agent_iterate_isas(device->agent, compare_isa, &search);
+
+	if (hsa != HSA_STATUS_SUCCESS)
+		return h2d_hsa_error(hsa, "hsa_agent_iterate_isas");
+	if (!search.fits)
+		return h2d_error(H2D_STATUS_NOT_SUPPORTED,
+				 "a code object for %s does not run on GPU %u, which is %s",
+				 code_isa, device->info.index, device->info.isa);
+	return H2D_STATUS_SUCCESS;
+}
+
 /* ---- the embedded code objects --------------------------------------------------------------- */
 
 struct isa_choice {
 	const struct h2d_embedded_code_object *embedded;
-	char first_isa[64];
-	char isa[64];
+	char first_isa[ISA_NAME_SIZE];
+	char isa[ISA_NAME_SIZE];
 };
 
 /* Agents list their ISAs from the most specific to the most generic. */
-static hsa_status_t visit_isa(hsa_isa_t isa, void *data)
+static hsa_status_t choose_embedded(hsa_isa_t isa, void *data)
 {
 	struct isa_choice *choice = data;
-	uint32_t length;
-	hsa_status_t hsa = hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME_LENGTH, &length);
+	char name[ISA_NAME_SIZE];
+	hsa_status_t hsa = get_isa_name(isa, name);
 
-	if (hsa != HSA_STATUS_SUCCESS || length >= sizeof(choice->isa))
-		return hsa;
-	char name[sizeof(choice->isa)] = "";
-	hsa = hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return hsa;
-	name[length] = '\0';
 	if (choice->first_isa[0] == '\0')
 		memcpy(choice->first_isa, name, sizeof(name));
 	const struct h2d_embedded_code_object *embedded = h2d_embedded_code_objects;
@@ -116,8 +159,8 @@ static void list_embedded(char *list, size_t capacity)
 	list[0] = '\0';
 	for (const struct h2d_embedded_code_object *e = h2d_embedded_code_objects; e->isa != NULL;
 	     e++) {
-		int length = snprintf(list + used, capacity - used, "%s%s", used == 0 ? "" : ", ",
-				      e->isa);
+		int length =
+		    snprintf(list + used, capacity - used, "%s%s", used == 0 ? "" : ", ", e->isa);
 		if (length < 0 || (size_t)length >= capacity - used)
 			return;
 		used += (size_t)length;
@@ -127,7 +170,7 @@ static void list_embedded(char *list, size_t capacity)
 h2d_status_t h2d_device_load_kernels(h2d_device_t *device)
 {
 	struct isa_choice choice = {0};
-	hsa_status_t hsa = hsa_agent_iterate_isas(device->agent, visit_isa, &choice);
+	hsa_status_t hsa = hsa_agent_iterate_isas(device->agent, choose_embedded, &choice);
 
 	if (hsa != HSA_STATUS_SUCCESS && hsa != HSA_STATUS_INFO_BREAK)
 		return h2d_hsa_error(hsa, "hsa_agent_iterate_isas");
@@ -149,7 +192,7 @@ h2d_status_t h2d_code_object_load(h2d_device_t *device, const void *bytes, size_
 				  h2d_code_object_t **code_object)
 {
 	static const unsigned char elf_magic[] = {0x7f, 'E', 'L', 'F'};
-	char isa[64];
+	char isa[ISA_NAME_SIZE];
 
 	if (device == NULL || bytes == NULL || code_object == NULL)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_code_object_load: %s is NULL",
@@ -160,12 +203,11 @@ h2d_status_t h2d_code_object_load(h2d_device_t *device, const void *bytes, size_
 	if (size < 64 || memcmp(bytes, elf_magic, sizeof(elf_magic)) != 0)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 				 "h2d_code_object_load: %zu bytes that are no ELF file", size);
-	if (h2d_isa_name_of_code_object(bytes, size, isa, sizeof(isa)) &&
-	    !h2d_isa_name_fits(isa, device->info.isa))
-		return h2d_error(H2D_STATUS_NOT_SUPPORTED,
-				 "a code object for %s does not run on GPU %u, which is %s", isa,
-				 device->info.index, device->info.isa);
-	h2d_status_t status = load(device, bytes, size, code_object);
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+	if (h2d_isa_name_of_code_object(bytes, size, isa, sizeof(isa)))
+		status = check_isa(device, isa);
+	if (status == H2D_STATUS_SUCCESS)
+		status = load(device, bytes, size, code_object);
 	if (status == H2D_STATUS_SUCCESS)
 		h2d_device_retain(device);
 	return status;
@@ -216,12 +258,10 @@ h2d_status_t h2d_code_object_get_kernel(const h2d_code_object_t *code_object, co
 		hsa_executable_symbol_info_t attribute;
 		void *value;
 	} attributes[] = {
-		{HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &found.object},
-		{HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
-		 &found.kernel_arguments_size},
-		{HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &found.group_segment_size},
-		{HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
-		 &found.private_segment_size},
+	    {HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &found.object},
+	    {HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &found.kernel_arguments_size},
+	    {HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &found.group_segment_size},
+	    {HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &found.private_segment_size},
 	};
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		hsa = hsa_executable_symbol_get_info(symbol, attributes[i].attribute,

@@ -25,9 +25,9 @@ void h2d_device_store_signal(hsa_signal_t signal, hsa_signal_value_t value);
 void h2d_device_add_signal(hsa_signal_t signal, hsa_signal_value_t value);
 
 /*
- * Waits until signal (of h2d_device_create_signal()) is at most 0, at most timeout_ns, whatever became
- * of queues and device: for copies that outlive the queue they belong to. TIMEOUT; what names the
- * object in the message.
+ * Waits until signal (of h2d_device_create_signal()) is at most 0, at most timeout_ns, whatever
+ * became of queues and device: for copies that outlive the queue they belong to. TIMEOUT; what
+ * names the object in the message.
  */
 h2d_status_t h2d_device_wait_signal(h2d_device_t *device, hsa_signal_t signal, uint64_t timeout_ns,
 				    const char *what);

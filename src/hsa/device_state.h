@@ -68,8 +68,7 @@ enum h2d_wait_result { H2D_WAIT_DONE, H2D_WAIT_FAILED, H2D_WAIT_TIMEOUT };
  */
 enum h2d_wait_result h2d_signal_wait_below(const h2d_device_t *device, hsa_signal_t signal,
 					   enum h2d_signal_kind kind, hsa_signal_value_t limit,
-					   uint64_t deadline,
-					   bool (*failed)(const void *context),
+					   uint64_t deadline, bool (*failed)(const void *context),
 					   const void *context);
 
 /* memory.c */

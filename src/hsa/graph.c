@@ -81,7 +81,7 @@ h2d_status_t h2d_graph_record(h2d_stream_t *stream, const h2d_packet_t *packet,
 			      const void *kernel_arguments, size_t kernel_arguments_size)
 {
 	struct h2d_recording *recording =
-		atomic_load_explicit(&stream->state->recording, memory_order_relaxed);
+	    atomic_load_explicit(&stream->state->recording, memory_order_relaxed);
 
 	if (kernel_arguments_size > UINT32_MAX || recording->count == UINT32_MAX / 2)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
@@ -96,8 +96,8 @@ h2d_status_t h2d_graph_record(h2d_stream_t *stream, const h2d_packet_t *packet,
 		memcpy(recording->kernel_arguments + offset, kernel_arguments,
 		       kernel_arguments_size);
 	recording->kernel_arguments_size =
-		(offset + kernel_arguments_size + KERNEL_ARGUMENT_ALIGNMENT - 1) &
-		~(size_t)(KERNEL_ARGUMENT_ALIGNMENT - 1);
+	    (offset + kernel_arguments_size + KERNEL_ARGUMENT_ALIGNMENT - 1) &
+	    ~(size_t)(KERNEL_ARGUMENT_ALIGNMENT - 1);
 	recording->packets[recording->count] = *packet;
 	recording->packets[recording->count].dispatch.kernarg_address = (void *)offset;
 	recording->count++;
@@ -117,9 +117,8 @@ static h2d_status_t fill_graph(h2d_graph_t *graph, struct h2d_recording *recordi
 	h2d_status_t status = h2d_device_create_signal(graph->device, 0, &graph->completion);
 
 	if (status == H2D_STATUS_SUCCESS && recording->kernel_arguments_size != 0)
-		status = h2d_device_allocate_kernel_arguments(graph->device,
-							      recording->kernel_arguments_size,
-							      &graph->kernel_arguments);
+		status = h2d_device_allocate_kernel_arguments(
+		    graph->device, recording->kernel_arguments_size, &graph->kernel_arguments);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	if (recording->kernel_arguments_size != 0)
@@ -153,7 +152,7 @@ h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **graph)
 				 stream == NULL ? "stream" : "graph");
 	struct h2d_stream_state *state = stream->state;
 	struct h2d_recording *recording =
-		atomic_load_explicit(&state->recording, memory_order_relaxed);
+	    atomic_load_explicit(&state->recording, memory_order_relaxed);
 	if (recording == NULL)
 		return h2d_error(H2D_STATUS_INVALID_STATE,
 				 "stream %" PRIu64 " is not recording a graph", state->identity);
@@ -187,8 +186,7 @@ static h2d_status_t check_launch(const h2d_graph_t *graph, const h2d_stream_t *s
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_graph_launch: %s is NULL",
 				 graph == NULL ? "graph" : "stream");
 	if (stream->state->device != graph->device)
-		return h2d_error(H2D_STATUS_WRONG_DEVICE,
-				 "a graph of GPU %u on a stream of GPU %u",
+		return h2d_error(H2D_STATUS_WRONG_DEVICE, "a graph of GPU %u on a stream of GPU %u",
 				 graph->device->info.index, stream->state->device->info.index);
 	if (h2d_stream_is_capturing(stream))
 		return h2d_error(H2D_STATUS_CAPTURE_ACTIVE,
@@ -233,8 +231,8 @@ h2d_status_t h2d_graph_destroy(h2d_graph_t *graph)
 	if (graph == NULL)
 		return H2D_STATUS_SUCCESS;
 	h2d_status_t status =
-		h2d_stream_wait_below(graph->stream, graph->completion, H2D_SIGNAL_GPU, 1,
-				      graph->timeout_ns, "the replays of a graph");
+	    h2d_stream_wait_below(graph->stream, graph->completion, H2D_SIGNAL_GPU, 1,
+				  graph->timeout_ns, "the replays of a graph");
 	/* A failed queue executes nothing more, so there is nothing to wait for. */
 	if (status != H2D_STATUS_SUCCESS && !h2d_stream_failed(graph->stream->state))
 		return status;

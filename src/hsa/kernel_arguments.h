@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The arguments of the library's kernels, byte for byte as kernels/scatter.cl and pull.cl read them. */
+/* The arguments of the library's kernels, byte for byte as kernels/scatter.cl and pull.cl read
+ * them. */
 #ifndef H2DPUB_SRC_HSA_KERNEL_ARGUMENTS_H
 #define H2DPUB_SRC_HSA_KERNEL_ARGUMENTS_H
 
@@ -7,7 +8,7 @@
 #include <stdint.h>
 
 /* Both kernels copy one chunk per workgroup; see kernels/chunk.h. */
-#define H2D_CHUNK_BYTES          4096
+#define H2D_CHUNK_BYTES		 4096
 #define H2D_CHUNK_WORKGROUP_SIZE 256
 
 /* The workgroups that a member of this many bytes needs. */
@@ -19,7 +20,7 @@ static inline uint64_t h2d_chunk_count(uint64_t bytes)
 /* One member in the arena's header, which starts the arena. */
 struct h2d_scatter_header {
 	int64_t offset; /* of the payload from the arena's start; negative: not packed */
-	int64_t count;  /* bytes; 0 or less: nothing */
+	int64_t count;	/* bytes; 0 or less: nothing */
 };
 
 /* One member in the scatter kernel's table: addresses that never change. */

@@ -22,8 +22,7 @@ static h2d_status_t allocate(h2d_device_t *device, const struct h2d_pool *pool, 
 	struct h2d_allocation *allocation = malloc(sizeof(*allocation));
 	if (allocation == NULL)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for an allocation record");
-	hsa_status_t hsa =
-		hsa_amd_memory_pool_allocate(pool->pool, size, 0, &allocation->memory);
+	hsa_status_t hsa = hsa_amd_memory_pool_allocate(pool->pool, size, 0, &allocation->memory);
 	if (hsa != HSA_STATUS_SUCCESS) {
 		free(allocation);
 		h2d_status_t status = h2d_hsa_error(hsa, "hsa_amd_memory_pool_allocate");
@@ -200,10 +199,10 @@ h2d_status_t h2d_device_copy_async(h2d_device_t *device, void *destination, cons
 	/* The runtime takes an empty copy and never decrements its completion signal. */
 	if (size == 0)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "an asynchronous copy of 0 bytes");
-	hsa_status_t hsa = hsa_amd_memory_async_copy(
-		destination, device->agent, source, device->host_agent, size,
-		dependency.handle != 0 ? 1 : 0, dependency.handle != 0 ? &dependency : NULL,
-		completion);
+	hsa_status_t hsa =
+	    hsa_amd_memory_async_copy(destination, device->agent, source, device->host_agent, size,
+				      dependency.handle != 0 ? 1 : 0,
+				      dependency.handle != 0 ? &dependency : NULL, completion);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_amd_memory_async_copy");
 	return H2D_STATUS_SUCCESS;
@@ -211,8 +210,7 @@ h2d_status_t h2d_device_copy_async(h2d_device_t *device, void *destination, cons
 
 h2d_status_t h2d_device_create_staging(h2d_device_t *device)
 {
-	h2d_status_t status =
-		h2d_device_create_host_signal(device, 0, &device->staging_signal);
+	h2d_status_t status = h2d_device_create_host_signal(device, 0, &device->staging_signal);
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
@@ -249,12 +247,12 @@ static h2d_status_t stage(h2d_device_t *device, void *destination, hsa_agent_t d
 {
 	hsa_signal_store_relaxed(device->staging_signal, 1);
 	hsa_status_t hsa =
-		hsa_amd_memory_async_copy(destination, destination_agent, source, source_agent,
-					  size, 0, NULL, device->staging_signal);
+	    hsa_amd_memory_async_copy(destination, destination_agent, source, source_agent, size, 0,
+				      NULL, device->staging_signal);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_amd_memory_async_copy");
-	switch (h2d_signal_wait_below(device, device->staging_signal, H2D_SIGNAL_HOST, 1,
-				      deadline, device_failed, device)) {
+	switch (h2d_signal_wait_below(device, device->staging_signal, H2D_SIGNAL_HOST, 1, deadline,
+				      device_failed, device)) {
 	case H2D_WAIT_DONE:
 		return H2D_STATUS_SUCCESS;
 	case H2D_WAIT_FAILED:
@@ -341,8 +339,8 @@ h2d_status_t h2d_device_write(h2d_device_t *device, void *destination, const voi
 {
 	if (size == 0)
 		return H2D_STATUS_SUCCESS;
-	h2d_status_t status = check_transfer(device, "h2d_device_write's destination", source,
-					     destination, size);
+	h2d_status_t status =
+	    check_transfer(device, "h2d_device_write's destination", source, destination, size);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	return write_staged(device, destination, source, size, timeout_ns);
@@ -354,7 +352,7 @@ h2d_status_t h2d_device_read(h2d_device_t *device, void *destination, const void
 	if (size == 0)
 		return H2D_STATUS_SUCCESS;
 	h2d_status_t status =
-		check_transfer(device, "h2d_device_read's source", destination, source, size);
+	    check_transfer(device, "h2d_device_read's source", destination, source, size);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	uint64_t deadline = h2d_deadline(timeout_ns);

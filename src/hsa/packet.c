@@ -19,12 +19,10 @@ static uint16_t header(hsa_packet_type_t type, bool barrier_bit, h2d_fence_scope
 }
 
 void h2d_packet_barrier(h2d_packet_t *packet, bool barrier_bit, h2d_fence_scope_t acquire,
-			h2d_fence_scope_t release, hsa_signal_t dependency,
-			hsa_signal_t completion)
+			h2d_fence_scope_t release, hsa_signal_t dependency, hsa_signal_t completion)
 {
 	memset(packet, 0, sizeof(*packet));
-	packet->barrier.header =
-		header(HSA_PACKET_TYPE_BARRIER_AND, barrier_bit, acquire, release);
+	packet->barrier.header = header(HSA_PACKET_TYPE_BARRIER_AND, barrier_bit, acquire, release);
 	packet->barrier.dep_signal[0] = dependency;
 	packet->barrier.completion_signal = completion;
 }
@@ -34,8 +32,7 @@ void h2d_packet_dispatch(h2d_packet_t *packet, const h2d_kernel_t *kernel, uint3
 			 h2d_fence_scope_t acquire, h2d_fence_scope_t release)
 {
 	memset(packet, 0, sizeof(*packet));
-	packet->dispatch.header =
-		header(HSA_PACKET_TYPE_KERNEL_DISPATCH, true, acquire, release);
+	packet->dispatch.header = header(HSA_PACKET_TYPE_KERNEL_DISPATCH, true, acquire, release);
 	packet->dispatch.setup = 1 << HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS;
 	packet->dispatch.workgroup_size_x = workgroup_size;
 	packet->dispatch.workgroup_size_y = 1;
@@ -192,7 +189,6 @@ h2d_status_t h2d_stream_submit(h2d_stream_t *stream, const h2d_packet_t packets[
 	 * Through the runtime, because profilers replace the doorbell by a signal of their own.
 	 * Release pairs with the packet processor's acquire of the doorbell.
 	 */
-	hsa_signal_store_screlease(queue->doorbell_signal,
-				   (hsa_signal_value_t)(index + count - 1));
+	hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)(index + count - 1));
 	return H2D_STATUS_SUCCESS;
 }

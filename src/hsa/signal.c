@@ -35,8 +35,8 @@ h2d_status_t h2d_device_create_signal(h2d_device_t *device, hsa_signal_value_t i
 				      hsa_signal_t *signal)
 {
 	(void)device;
-	hsa_status_t hsa = hsa_amd_signal_create(initial, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY,
-						 signal);
+	hsa_status_t hsa =
+	    hsa_amd_signal_create(initial, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, signal);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_amd_signal_create");
 	return H2D_STATUS_SUCCESS;
@@ -89,8 +89,8 @@ static void block(const h2d_device_t *device, hsa_signal_t signal, enum h2d_sign
 
 enum h2d_wait_result h2d_signal_wait_below(const h2d_device_t *device, hsa_signal_t signal,
 					   enum h2d_signal_kind kind, hsa_signal_value_t limit,
-					   uint64_t deadline,
-					   bool (*failed)(const void *context), const void *context)
+					   uint64_t deadline, bool (*failed)(const void *context),
+					   const void *context)
 {
 	/* Acquire pairs with the release of the packet or DMA that decrements the signal. */
 	while (hsa_signal_load_scacquire(signal) >= limit) {

@@ -38,13 +38,12 @@ static h2d_status_t create_queue(struct h2d_stream_state *state, uint32_t size)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 				 "a queue of %u packets: the size must be a power of two", size);
 	if (size < device->queue_min_size || size > device->queue_max_size)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-				 "a queue of %u packets: GPU %u allows %u to %u", size,
-				 device->info.index, device->queue_min_size,
-				 device->queue_max_size);
-	hsa_status_t hsa = hsa_queue_create(device->agent, size, HSA_QUEUE_TYPE_MULTI,
-					    handle_queue_error, state, UINT32_MAX, UINT32_MAX,
-					    &state->queue);
+		return h2d_error(
+		    H2D_STATUS_OUT_OF_RANGE, "a queue of %u packets: GPU %u allows %u to %u", size,
+		    device->info.index, device->queue_min_size, device->queue_max_size);
+	hsa_status_t hsa =
+	    hsa_queue_create(device->agent, size, HSA_QUEUE_TYPE_MULTI, handle_queue_error, state,
+			     UINT32_MAX, UINT32_MAX, &state->queue);
 	if (hsa != HSA_STATUS_SUCCESS)
 		return h2d_hsa_error(hsa, "hsa_queue_create");
 	state->own_queue = true;
@@ -70,12 +69,11 @@ static h2d_status_t create_state(h2d_device_t *device, const h2d_stream_options_
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a stream");
 	pthread_mutex_init(&created->synchronize_lock, NULL);
 	created->device = device;
-	created->timeout_ns = options->timeout_ns != 0 ? options->timeout_ns
-						       : H2D_DEFAULT_TIMEOUT_NS;
-	created->identity =
-		1 + atomic_fetch_add_explicit(&last_identity, 1, memory_order_relaxed);
+	created->timeout_ns =
+	    options->timeout_ns != 0 ? options->timeout_ns : H2D_DEFAULT_TIMEOUT_NS;
+	created->identity = 1 + atomic_fetch_add_explicit(&last_identity, 1, memory_order_relaxed);
 	h2d_status_t status =
-		h2d_device_create_host_signal(device, 0, &created->synchronize_signal);
+	    h2d_device_create_host_signal(device, 0, &created->synchronize_signal);
 	if (status == H2D_STATUS_SUCCESS) {
 		created->queue = options->queue;
 		if (created->queue == NULL)
@@ -102,7 +100,7 @@ h2d_status_t h2d_stream_create(h2d_device_t *device, const h2d_stream_options_t 
 	if (created == NULL)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a stream");
 	h2d_status_t status =
-		create_state(device, options != NULL ? options : &defaults, &created->state);
+	    create_state(device, options != NULL ? options : &defaults, &created->state);
 	if (status != H2D_STATUS_SUCCESS) {
 		free(created);
 		return status;
@@ -116,8 +114,7 @@ h2d_status_t h2d_stream_create(h2d_device_t *device, const h2d_stream_options_t 
 h2d_status_t h2d_stream_create_alias(h2d_stream_t *stream, h2d_stream_t **alias)
 {
 	if (stream == NULL || alias == NULL)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_stream_create_alias: %s is NULL",
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_stream_create_alias: %s is NULL",
 				 stream == NULL ? "stream" : "alias");
 	h2d_stream_t *created = calloc(1, sizeof(*created));
 	if (created == NULL)
@@ -177,7 +174,8 @@ uint64_t h2d_stream_identity(const h2d_stream_t *stream)
 
 bool h2d_stream_is_capturing(const h2d_stream_t *stream)
 {
-	/* Relaxed: capturing and using one stream in two threads at once is ordered by the caller. */
+	/* Relaxed: capturing and using one stream in two threads at once is ordered by the caller.
+	 */
 	return atomic_load_explicit(&stream->state->recording, memory_order_relaxed) != NULL;
 }
 
@@ -215,8 +213,8 @@ static h2d_status_t describe_failure(const struct h2d_stream_state *state)
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	hsa_status_t hsa = (hsa_status_t)atomic_load_explicit(&state->queue_error,
-							      memory_order_relaxed);
+	hsa_status_t hsa =
+	    (hsa_status_t)atomic_load_explicit(&state->queue_error, memory_order_relaxed);
 	const char *words = NULL;
 	if (hsa_status_string(hsa, &words) != HSA_STATUS_SUCCESS || words == NULL)
 		words = "an unknown HSA status";
@@ -238,8 +236,8 @@ h2d_status_t h2d_stream_wait_below(h2d_stream_t *stream, hsa_signal_t signal,
 {
 	const struct h2d_stream_state *state = stream->state;
 
-	switch (h2d_signal_wait_below(state->device, signal, kind, limit,
-				      h2d_deadline(timeout_ns), h2d_stream_failed, state)) {
+	switch (h2d_signal_wait_below(state->device, signal, kind, limit, h2d_deadline(timeout_ns),
+				      h2d_stream_failed, state)) {
 	case H2D_WAIT_DONE:
 		return H2D_STATUS_SUCCESS;
 	case H2D_WAIT_FAILED:
@@ -280,8 +278,8 @@ h2d_status_t h2d_stream_synchronize(h2d_stream_t *stream)
 	pthread_mutex_unlock(&state->synchronize_lock);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	return h2d_stream_wait_below(stream, state->synchronize_signal, H2D_SIGNAL_HOST,
-				     1 - number, state->timeout_ns, "the work enqueued so far");
+	return h2d_stream_wait_below(stream, state->synchronize_signal, H2D_SIGNAL_HOST, 1 - number,
+				     state->timeout_ns, "the work enqueued so far");
 }
 
 /* ---- dispatching ----------------------------------------------------------------------------- */

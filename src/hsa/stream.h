@@ -22,8 +22,8 @@ typedef enum h2d_fence_scope {
 } h2d_fence_scope_t;
 
 /*
- * Fills a barrier-AND packet: waits for dependency (handle 0: none) to be 0; with the barrier bit if
- * asked; decrements completion (handle 0: none).
+ * Fills a barrier-AND packet: waits for dependency (handle 0: none) to be 0; with the barrier bit
+ * if asked; decrements completion (handle 0: none).
  */
 void h2d_packet_barrier(h2d_packet_t *packet, bool barrier_bit, h2d_fence_scope_t acquire,
 			h2d_fence_scope_t release, hsa_signal_t dependency,
@@ -47,9 +47,8 @@ h2d_status_t h2d_stream_wait_for_space(h2d_stream_t *stream, uint32_t count);
 h2d_status_t h2d_stream_submit(h2d_stream_t *stream, const h2d_packet_t packets[], uint32_t count);
 
 /*
- * Waits until signal (of h2d_device_create_host_signal()) is at most 0, or timeout_ns is over, or the
- * queue or the device has failed.
- * what names the object in the message.
+ * Waits until signal (of h2d_device_create_host_signal()) is at most 0, or timeout_ns is over, or
+ * the queue or the device has failed. what names the object in the message.
  */
 h2d_status_t h2d_stream_wait_signal(h2d_stream_t *stream, hsa_signal_t signal, uint64_t timeout_ns,
 				    const char *what);

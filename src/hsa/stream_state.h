@@ -19,8 +19,8 @@ struct h2d_stream_state {
 	bool single_producer; /* the queue's type: its write index is not written atomically */
 	uint64_t identity;
 	uint64_t timeout_ns;
-	_Atomic uint32_t objects;      /* aliases */
-	_Atomic uint32_t queue_error;  /* the hsa_status_t that the queue reported, 0: none */
+	_Atomic uint32_t objects;     /* aliases */
+	_Atomic uint32_t queue_error; /* the hsa_status_t that the queue reported, 0: none */
 	_Atomic(struct h2d_recording *) recording; /* not NULL: the stream captures */
 
 	/*
@@ -29,7 +29,7 @@ struct h2d_stream_state {
 	 */
 	pthread_mutex_t synchronize_lock;
 	hsa_signal_t synchronize_signal; /* 0 - completed barriers */
-	int64_t synchronize_barriers;    /* enqueued */
+	int64_t synchronize_barriers;	 /* enqueued */
 };
 
 /* One object of the stream: what the user holds. */

@@ -27,10 +27,10 @@ kernel void store_after_flag(global atomic_uint *flag, global uint *address, uin
 kernel void sum_of_workgroups(global uint *sums, uint x, uint y, uint workgroups_x,
 			      uint workgroups_y)
 {
-	uint workgroup = (__builtin_amdgcn_workgroup_id_z() * workgroups_y +
-			  __builtin_amdgcn_workgroup_id_y()) *
-				 workgroups_x +
-			 __builtin_amdgcn_workgroup_id_x();
+	uint workgroup =
+	    (__builtin_amdgcn_workgroup_id_z() * workgroups_y + __builtin_amdgcn_workgroup_id_y()) *
+		workgroups_x +
+	    __builtin_amdgcn_workgroup_id_x();
 	uint item = (__builtin_amdgcn_workitem_id_z() * y + __builtin_amdgcn_workitem_id_y()) * x +
 		    __builtin_amdgcn_workitem_id_x();
 

@@ -21,11 +21,11 @@ struct dispatch_log dispatch_log_make(uint32_t capacity)
 	check_success(h2d_device_allocate_kernel_arguments(fixture_device, (size_t)capacity * 64,
 							   (void **)&log.kernel_arguments));
 	check_success(h2d_device_allocate(fixture_device, 4, (void **)&log.cursor));
-	check_success(h2d_device_allocate(fixture_device, (size_t)capacity * 4,
-					  (void **)&log.values));
+	check_success(
+	    h2d_device_allocate(fixture_device, (size_t)capacity * 4, (void **)&log.values));
 	for (uint32_t i = 0; i < capacity; i++)
 		*(struct append_arguments *)(log.kernel_arguments + (size_t)i * 64) =
-			(struct append_arguments){log.cursor, log.values, i};
+		    (struct append_arguments){log.cursor, log.values, i};
 	return log;
 }
 
@@ -40,11 +40,11 @@ void dispatch_log_free(struct dispatch_log *log)
 h2d_dispatch_t dispatch_log_dispatch(const struct dispatch_log *log, uint32_t value)
 {
 	return (h2d_dispatch_t){
-		.kernel = log->append,
-		.grid_size = {1, 1, 1},
-		.workgroup_size = {1, 1, 1},
-		.kernel_arguments = log->kernel_arguments + (size_t)value * 64,
-		.kernel_arguments_size = sizeof(struct append_arguments),
+	    .kernel = log->append,
+	    .grid_size = {1, 1, 1},
+	    .workgroup_size = {1, 1, 1},
+	    .kernel_arguments = log->kernel_arguments + (size_t)value * 64,
+	    .kernel_arguments_size = sizeof(struct append_arguments),
 	};
 }
 
@@ -65,8 +65,8 @@ void dispatch_log_check_values(const struct dispatch_log *log, const uint32_t va
 
 	for (uint32_t i = 0; i < count; i++)
 		expected[i] = values[i];
-	check_success(h2d_device_read(fixture_device, &cursor, log->cursor, 4,
-				      H2D_DEFAULT_TIMEOUT_NS));
+	check_success(
+	    h2d_device_read(fixture_device, &cursor, log->cursor, 4, H2D_DEFAULT_TIMEOUT_NS));
 	check_success(h2d_device_read(fixture_device, actual, log->values,
 				      (size_t)log->capacity * 4, H2D_DEFAULT_TIMEOUT_NS));
 	ck_assert_uint_eq(cursor, count);

@@ -9,8 +9,8 @@ struct dispatch_log {
 	h2d_code_object_t *code_object;
 	h2d_kernel_t append;
 	uint8_t *kernel_arguments; /* 64 bytes for each value */
-	uint32_t *cursor;          /* device */
-	uint32_t *values;          /* device */
+	uint32_t *cursor;	   /* device */
+	uint32_t *values;	   /* device */
 	uint32_t capacity;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the library share: an open device with a stream, test kernels, byte patterns. */
+/* What the tests of the library share: an open device with a stream, test kernels, byte patterns.
+ */
 #include "fixture.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the library share: an open device with a stream, test kernels, byte patterns. */
+/* What the tests of the library share: an open device with a stream, test kernels, byte patterns.
+ */
 #ifndef H2DPUB_TESTS_LIBRARY_FIXTURE_H
 #define H2DPUB_TESTS_LIBRARY_FIXTURE_H
 

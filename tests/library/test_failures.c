@@ -24,12 +24,12 @@ START_TEST(queue_error_ends_the_wait_and_names_itself)
 {
 	struct dispatch_log log = dispatch_log_make(2);
 	const h2d_dispatch_t too_much_lds = {
-		.kernel = log.append,
-		.grid_size = {1, 1, 1},
-		.workgroup_size = {1, 1, 1},
-		.dynamic_group_segment_size = 1 << 24,
-		.kernel_arguments = log.kernel_arguments,
-		.kernel_arguments_size = 64,
+	    .kernel = log.append,
+	    .grid_size = {1, 1, 1},
+	    .workgroup_size = {1, 1, 1},
+	    .dynamic_group_segment_size = 1 << 24,
+	    .kernel_arguments = log.kernel_arguments,
+	    .kernel_arguments_size = 64,
 	};
 	h2d_stream_t *other;
 	const char *words;
@@ -113,7 +113,7 @@ START_TEST(memory_fault_ends_a_wait_at_once_and_names_the_address)
 		uint32_t *flag;
 		uint64_t address;
 		uint32_t value;
-	} *arguments;
+	} * arguments;
 	h2d_code_object_t *code_object = fixture_load_kernels();
 	struct flag flag;
 	pthread_t thread;
@@ -128,11 +128,11 @@ START_TEST(memory_fault_ends_a_wait_at_once_and_names_the_address)
 	arguments->flag = flag.value;
 	arguments->address = unmapped + 8;
 	const h2d_dispatch_t dispatch = {
-		.kernel = fixture_kernel(code_object, "store_after_flag"),
-		.grid_size = {1, 1, 1},
-		.workgroup_size = {1, 1, 1},
-		.kernel_arguments = arguments,
-		.kernel_arguments_size = sizeof(*arguments),
+	    .kernel = fixture_kernel(code_object, "store_after_flag"),
+	    .grid_size = {1, 1, 1},
+	    .workgroup_size = {1, 1, 1},
+	    .kernel_arguments = arguments,
+	    .kernel_arguments_size = sizeof(*arguments),
 	};
 	ck_assert(!h2d_device_faulted(fixture_device, &address));
 	check_success(h2d_stream_dispatch(fixture_stream, &dispatch));

@@ -14,25 +14,25 @@ static const struct {
 	const char *agent;
 	bool fits;
 } pairs[] = {
-	{TARGET "gfx90a", TARGET "gfx90a", true},
-	{TARGET "gfx90a", TARGET "gfx90a:sramecc+:xnack-", true},
-	{TARGET "gfx90a:xnack-", TARGET "gfx90a:sramecc+:xnack-", true},
-	{TARGET "gfx90a:sramecc+", TARGET "gfx90a:sramecc+:xnack-", true},
-	{TARGET "gfx90a:sramecc+:xnack-", TARGET "gfx90a:sramecc+:xnack-", true},
-	{TARGET "gfx90a:xnack-:sramecc+", TARGET "gfx90a:sramecc+:xnack-", true},
-	{TARGET "gfx90a:xnack+", TARGET "gfx90a:sramecc+:xnack-", false},
-	{TARGET "gfx90a:sramecc-", TARGET "gfx90a:sramecc+:xnack-", false},
-	{TARGET "gfx90a:sramecc+:xnack+", TARGET "gfx90a:sramecc+:xnack-", false},
-	{TARGET "gfx90a:xnack-", TARGET "gfx90a", false},
-	{TARGET "gfx90a:xnack", TARGET "gfx90a:sramecc+:xnack-", false},
-	{TARGET "gfx90", TARGET "gfx90a", false},
-	{TARGET "gfx90a", TARGET "gfx90", false},
-	{TARGET "gfx90c", TARGET "gfx90a", false},
-	{TARGET "gfx942", TARGET "gfx90a:sramecc+:xnack-", false},
-	{TARGET "gfx1100", TARGET "gfx110", false},
-	{"amdgcn-amd-amdpal--gfx90a", TARGET "gfx90a", false},
-	{"gfx90a", TARGET "gfx90a", false},
-	{"", TARGET "gfx90a", false},
+    {TARGET "gfx90a", TARGET "gfx90a", true},
+    {TARGET "gfx90a", TARGET "gfx90a:sramecc+:xnack-", true},
+    {TARGET "gfx90a:xnack-", TARGET "gfx90a:sramecc+:xnack-", true},
+    {TARGET "gfx90a:sramecc+", TARGET "gfx90a:sramecc+:xnack-", true},
+    {TARGET "gfx90a:sramecc+:xnack-", TARGET "gfx90a:sramecc+:xnack-", true},
+    {TARGET "gfx90a:xnack-:sramecc+", TARGET "gfx90a:sramecc+:xnack-", true},
+    {TARGET "gfx90a:xnack+", TARGET "gfx90a:sramecc+:xnack-", false},
+    {TARGET "gfx90a:sramecc-", TARGET "gfx90a:sramecc+:xnack-", false},
+    {TARGET "gfx90a:sramecc+:xnack+", TARGET "gfx90a:sramecc+:xnack-", false},
+    {TARGET "gfx90a:xnack-", TARGET "gfx90a", false},
+    {TARGET "gfx90a:xnack", TARGET "gfx90a:sramecc+:xnack-", false},
+    {TARGET "gfx90", TARGET "gfx90a", false},
+    {TARGET "gfx90a", TARGET "gfx90", false},
+    {TARGET "gfx90c", TARGET "gfx90a", false},
+    {TARGET "gfx942", TARGET "gfx90a:sramecc+:xnack-", false},
+    {TARGET "gfx1100", TARGET "gfx110", false},
+    {"amdgcn-amd-amdpal--gfx90a", TARGET "gfx90a", false},
+    {"gfx90a", TARGET "gfx90a", false},
+    {"", TARGET "gfx90a", false},
 };
 
 START_TEST(code_fits_processor_and_features)
@@ -53,7 +53,10 @@ START_TEST(embedded_code_objects_carry_the_name_that_the_table_says)
 		ck_assert(h2d_isa_name_of_code_object(e->begin, (size_t)(e->end - e->begin), name,
 						      sizeof(name)));
 		ck_assert_str_eq(name, e->isa);
-		ck_assert_mem_eq(e->begin, "\x7f" "ELF", 4);
+		ck_assert_mem_eq(e->begin,
+				 "\x7f"
+				 "ELF",
+				 4);
 	}
 	ck_assert_uint_ge(count, 1);
 }
@@ -61,7 +64,8 @@ END_TEST
 
 START_TEST(name_is_found_within_the_bytes_only)
 {
-	const char bytes[] = "metadata \xd9\x1f" TARGET "gfx90a:xnack-\xae" "amdhsa.version";
+	const char bytes[] = "metadata \xd9\x1f" TARGET "gfx90a:xnack-\xae"
+			     "amdhsa.version";
 	size_t end = strlen("metadata \xd9\x1f" TARGET "gfx90a:xnack-");
 	char name[64];
 

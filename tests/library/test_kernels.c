@@ -14,8 +14,8 @@
 struct member {
 	size_t bytes;
 	size_t destination; /* offset in the device memory */
-	size_t source;      /* offset in the pinned memory */
-	bool packed;        /* scatter: the payload lies in the arena, at a random gap */
+	size_t source;	    /* offset in the pinned memory */
+	bool packed;	    /* scatter: the payload lies in the arena, at a random gap */
 	int64_t offset;
 };
 
@@ -25,10 +25,10 @@ struct world {
 	struct member *member;
 	size_t host_size;
 	size_t device_size;
-	uint8_t *host;     /* pinned sources */
+	uint8_t *host;	   /* pinned sources */
 	uint8_t *device;   /* destinations */
 	uint8_t *expected; /* the model of device */
-	uint8_t *arena;    /* pinned; read by the kernel where it lies */
+	uint8_t *arena;	   /* pinned; read by the kernel where it lies */
 	size_t arena_size;
 	uint64_t chunks;
 	uint64_t random;
@@ -72,12 +72,12 @@ static struct world make_world(uint64_t random, const size_t sizes[], uint32_t m
 			member->offset = -1 - (int64_t)((bits >> 30) % 3);
 		}
 	}
-	check_success(h2d_device_allocate_host(fixture_device, world.host_size,
-					       (void **)&world.host));
-	check_success(h2d_device_allocate_host(fixture_device, world.arena_size + 16,
-					       (void **)&world.arena));
-	check_success(h2d_device_allocate(fixture_device, world.device_size,
-					  (void **)&world.device));
+	check_success(
+	    h2d_device_allocate_host(fixture_device, world.host_size, (void **)&world.host));
+	check_success(
+	    h2d_device_allocate_host(fixture_device, world.arena_size + 16, (void **)&world.arena));
+	check_success(
+	    h2d_device_allocate(fixture_device, world.device_size, (void **)&world.device));
 	world.expected = malloc(world.device_size);
 	fixture_random_bytes(&world.random, world.expected, world.device_size);
 	check_success(h2d_device_write(fixture_device, world.device, world.expected,
@@ -102,10 +102,9 @@ static void run(const char *name, const struct world *world, const void *argumen
 	const h2d_kernel_t found = kernel(name);
 	h2d_packet_t packet;
 
-	h2d_packet_dispatch(&packet, &found,
-			    (uint32_t)world->chunks + 1 + (uint32_t)(world->random % 3),
-			    H2D_CHUNK_WORKGROUP_SIZE, arguments, H2D_FENCE_SYSTEM,
-			    H2D_FENCE_SYSTEM);
+	h2d_packet_dispatch(
+	    &packet, &found, (uint32_t)world->chunks + 1 + (uint32_t)(world->random % 3),
+	    H2D_CHUNK_WORKGROUP_SIZE, arguments, H2D_FENCE_SYSTEM, H2D_FENCE_SYSTEM);
 	check_success(h2d_stream_submit(fixture_stream, &packet, 1));
 	check_success(h2d_stream_synchronize(fixture_stream));
 }
@@ -125,15 +124,15 @@ static void pull(struct world *world)
 	struct h2d_pull_arguments *arguments;
 
 	check_success(h2d_device_allocate_kernel_arguments(
-		fixture_device, sizeof(*arguments) + world->members * sizeof(arguments->member[0]),
-		(void **)&arguments));
+	    fixture_device, sizeof(*arguments) + world->members * sizeof(arguments->member[0]),
+	    (void **)&arguments));
 	arguments->members = world->members;
 	for (uint32_t i = 0; i < world->members; i++) {
 		const struct member *member = &world->member[i];
 		arguments->member[i] = (struct h2d_pull_member){
-			.source = (uintptr_t)world->host + member->source,
-			.destination = (uintptr_t)world->device + member->destination,
-			.bytes = member->bytes,
+		    .source = (uintptr_t)world->host + member->source,
+		    .destination = (uintptr_t)world->device + member->destination,
+		    .bytes = member->bytes,
 		};
 		memcpy(world->expected + member->destination, world->host + member->source,
 		       member->bytes);
@@ -150,7 +149,7 @@ static void scatter(struct world *world)
 	struct h2d_scatter_arguments *arguments;
 
 	check_success(h2d_device_allocate_host(
-		fixture_device, (world->members + 1) * sizeof(*table), (void **)&table));
+	    fixture_device, (world->members + 1) * sizeof(*table), (void **)&table));
 	check_success(h2d_device_allocate_kernel_arguments(fixture_device, sizeof(*arguments),
 							   (void **)&arguments));
 	arguments->arena = (uintptr_t)world->arena;
@@ -259,8 +258,8 @@ START_TEST(negative_counts_write_nothing)
 	struct h2d_scatter_member *table;
 	struct h2d_scatter_arguments *arguments;
 
-	check_success(h2d_device_allocate_host(fixture_device, 3 * sizeof(*table),
-					       (void **)&table));
+	check_success(
+	    h2d_device_allocate_host(fixture_device, 3 * sizeof(*table), (void **)&table));
 	check_success(h2d_device_allocate_kernel_arguments(fixture_device, sizeof(*arguments),
 							   (void **)&arguments));
 	arguments->arena = (uintptr_t)world.arena;

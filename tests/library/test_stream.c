@@ -31,11 +31,9 @@ START_TEST(queue_sizes_outside_the_agent_s_limits_are_refused)
 		     H2D_STATUS_INVALID_ARGUMENT);
 	check_message("100");
 	options.queue_size = 1;
-	check_status(h2d_stream_create(fixture_device, &options, &stream),
-		     H2D_STATUS_OUT_OF_RANGE);
+	check_status(h2d_stream_create(fixture_device, &options, &stream), H2D_STATUS_OUT_OF_RANGE);
 	options.queue_size = UINT32_C(1) << 31;
-	check_status(h2d_stream_create(fixture_device, &options, &stream),
-		     H2D_STATUS_OUT_OF_RANGE);
+	check_status(h2d_stream_create(fixture_device, &options, &stream), H2D_STATUS_OUT_OF_RANGE);
 	check_status(h2d_stream_create(NULL, NULL, &stream), H2D_STATUS_INVALID_ARGUMENT);
 	check_status(h2d_stream_create(fixture_device, NULL, NULL), H2D_STATUS_INVALID_ARGUMENT);
 	check_status(h2d_stream_create_alias(NULL, &stream), H2D_STATUS_INVALID_ARGUMENT);
@@ -163,7 +161,8 @@ static void *produce(void *data)
 	struct producer *producer = data;
 
 	for (uint32_t i = 0; i < producer->count && producer->status == H2D_STATUS_SUCCESS; i++)
-		producer->status = dispatch_log_append(producer->log, producer->stream, producer->first + i);
+		producer->status =
+		    dispatch_log_append(producer->log, producer->stream, producer->first + i);
 	if (producer->status == H2D_STATUS_SUCCESS)
 		producer->status = h2d_stream_synchronize(producer->stream);
 	return NULL;
@@ -213,7 +212,7 @@ START_TEST(full_queue_ends_in_an_error_and_nothing_is_written)
 
 	/* Until one packet fits: some GPUs take a barrier out of the ring before it has ended. */
 	while (hsa_queue_load_write_index_relaxed(queue) -
-		       hsa_queue_load_read_index_scacquire(queue) <
+		   hsa_queue_load_read_index_scacquire(queue) <
 	       63)
 		check_success(dispatch_log_append(&log, stream, next++));
 	check_success(h2d_stream_wait_for_space(stream, 1));
@@ -299,11 +298,11 @@ START_TEST(bad_dispatches_are_refused)
 {
 	struct dispatch_log log = dispatch_log_make(1);
 	const h2d_dispatch_t good = {
-		.kernel = log.append,
-		.grid_size = {1, 1, 1},
-		.workgroup_size = {1, 1, 1},
-		.kernel_arguments = log.kernel_arguments,
-		.kernel_arguments_size = 20,
+	    .kernel = log.append,
+	    .grid_size = {1, 1, 1},
+	    .workgroup_size = {1, 1, 1},
+	    .kernel_arguments = log.kernel_arguments,
+	    .kernel_arguments_size = 20,
 	};
 	h2d_dispatch_t bad;
 
@@ -349,28 +348,28 @@ START_TEST(grid_and_workgroups_have_three_dimensions)
 	struct {
 		uint32_t *sums;
 		uint32_t x, y, workgroups_x, workgroups_y;
-	} *arguments;
+	} * arguments;
 	h2d_code_object_t *code_object = fixture_load_kernels();
 
 	for (uint32_t z = 0; z < grid[2]; z++)
 		for (uint32_t y = 0; y < grid[1]; y++)
 			for (uint32_t x = 0; x < grid[0]; x++)
 				expected[(z / Z * GROUPS_Y + y / Y) * GROUPS_X + x / X] +=
-					(z % Z * Y + y % Y) * X + x % X + 1;
+				    (z % Z * Y + y % Y) * X + x % X + 1;
 	check_success(h2d_device_allocate_kernel_arguments(fixture_device, sizeof(*arguments),
 							   (void **)&arguments));
 	arguments->x = X;
 	arguments->y = Y;
 	arguments->workgroups_x = GROUPS_X;
 	arguments->workgroups_y = GROUPS_Y;
-	check_success(h2d_device_allocate(fixture_device, sizeof(actual),
-					  (void **)&arguments->sums));
+	check_success(
+	    h2d_device_allocate(fixture_device, sizeof(actual), (void **)&arguments->sums));
 	const h2d_dispatch_t dispatch = {
-		.kernel = fixture_kernel(code_object, "sum_of_workgroups"),
-		.grid_size = {grid[0], grid[1], grid[2]},
-		.workgroup_size = {X, Y, Z},
-		.kernel_arguments = arguments,
-		.kernel_arguments_size = sizeof(*arguments),
+	    .kernel = fixture_kernel(code_object, "sum_of_workgroups"),
+	    .grid_size = {grid[0], grid[1], grid[2]},
+	    .workgroup_size = {X, Y, Z},
+	    .kernel_arguments = arguments,
+	    .kernel_arguments_size = sizeof(*arguments),
 	};
 	check_success(h2d_stream_dispatch(fixture_stream, &dispatch));
 	check_success(h2d_stream_synchronize(fixture_stream));
@@ -391,25 +390,25 @@ START_TEST(dispatch_gives_the_kernel_its_dynamic_lds)
 		uint32_t *values;
 		uint32_t count;
 		uint32_t lds; /* where the kernel's own LDS ends */
-	} *arguments;
+	} * arguments;
 	h2d_code_object_t *code_object = fixture_load_kernels();
 
 	check_success(h2d_device_allocate_kernel_arguments(fixture_device, sizeof(*arguments),
 							   (void **)&arguments));
-	check_success(h2d_device_allocate(fixture_device, sizeof(values),
-					  (void **)&arguments->values));
+	check_success(
+	    h2d_device_allocate(fixture_device, sizeof(values), (void **)&arguments->values));
 	arguments->count = COUNT;
 	for (uint32_t i = 0; i < COUNT; i++)
 		values[i] = 3 * i + 1;
 	check_success(h2d_device_write(fixture_device, arguments->values, values, sizeof(values),
 				       H2D_DEFAULT_TIMEOUT_NS));
 	const h2d_dispatch_t dispatch = {
-		.kernel = fixture_kernel(code_object, "reverse"),
-		.grid_size = {COUNT, 1, 1},
-		.workgroup_size = {COUNT, 1, 1},
-		.dynamic_group_segment_size = sizeof(values),
-		.kernel_arguments = arguments,
-		.kernel_arguments_size = sizeof(*arguments),
+	    .kernel = fixture_kernel(code_object, "reverse"),
+	    .grid_size = {COUNT, 1, 1},
+	    .workgroup_size = {COUNT, 1, 1},
+	    .dynamic_group_segment_size = sizeof(values),
+	    .kernel_arguments = arguments,
+	    .kernel_arguments_size = sizeof(*arguments),
 	};
 	check_success(h2d_stream_dispatch(fixture_stream, &dispatch));
 	check_success(h2d_stream_synchronize(fixture_stream));

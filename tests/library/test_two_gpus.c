@@ -14,7 +14,8 @@
 static h2d_device_t *devices[2];
 static h2d_stream_t *streams[2];
 
-/* The software GPU is there as often as it is asked to be; a machine with one real GPU has no more. */
+/* The software GPU is there as often as it is asked to be; a machine with one real GPU has no more.
+ */
 static bool two_gpus(void)
 {
 	return devices[1] != NULL;
@@ -56,7 +57,8 @@ START_TEST(each_is_itself)
 }
 END_TEST
 
-/* Each pulls from its own pinned memory to its own device memory with its own copy of the kernel. */
+/* Each pulls from its own pinned memory to its own device memory with its own copy of the kernel.
+ */
 START_TEST(both_copy_at_the_same_time)
 {
 	enum { BYTES = 300007 };
@@ -76,12 +78,12 @@ START_TEST(both_copy_at_the_same_time)
 		check_success(h2d_device_allocate_host(devices[i], BYTES, (void **)&host[i]));
 		check_success(h2d_device_allocate(devices[i], BYTES, (void **)&device[i]));
 		check_success(h2d_device_allocate_kernel_arguments(
-			devices[i], sizeof(*arguments[i]) + sizeof(arguments[i]->member[0]),
-			(void **)&arguments[i]));
+		    devices[i], sizeof(*arguments[i]) + sizeof(arguments[i]->member[0]),
+		    (void **)&arguments[i]));
 		fixture_random_bytes(&random, host[i], BYTES);
 		arguments[i]->members = 1;
-		arguments[i]->member[0] = (struct h2d_pull_member){
-			(uintptr_t)host[i], (uintptr_t)device[i], BYTES};
+		arguments[i]->member[0] =
+		    (struct h2d_pull_member){(uintptr_t)host[i], (uintptr_t)device[i], BYTES};
 		h2d_packet_dispatch(&packet, &kernel, (uint32_t)h2d_chunk_count(BYTES),
 				    H2D_CHUNK_WORKGROUP_SIZE, arguments[i], H2D_FENCE_SYSTEM,
 				    H2D_FENCE_SYSTEM);
@@ -89,8 +91,8 @@ START_TEST(both_copy_at_the_same_time)
 	}
 	for (int i = 0; i < 2; i++) {
 		check_success(h2d_stream_synchronize(streams[i]));
-		check_success(h2d_device_read(devices[i], actual, device[i], BYTES,
-					      H2D_DEFAULT_TIMEOUT_NS));
+		check_success(
+		    h2d_device_read(devices[i], actual, device[i], BYTES, H2D_DEFAULT_TIMEOUT_NS));
 		fixture_check_bytes("pulled", actual, host[i], BYTES);
 		check_success(h2d_device_free(devices[i], host[i]));
 		check_success(h2d_device_free(devices[i], device[i]));
