@@ -74,6 +74,11 @@ bool softgpu_check_vgpr(uint16_t number, unsigned int type)
 
 bool softgpu_check_source(uint16_t *code, unsigned int type)
 {
+	if (type == SOFTGPU_MASK && *code < SOFTGPU_CODE_SHARED_BASE)
+		return softgpu_check_scalar_register(code, type);
+	if (type == SOFTGPU_MASK)
+		return *code <= SOFTGPU_CODE_POPS_EXITING_WAVE_ID ||
+		       (*code >= SOFTGPU_CODE_VCCZ && *code <= SOFTGPU_CODE_SCC);
 	if (*code >= SOFTGPU_CODE_VGPR0)
 		return softgpu_check_vgpr((uint16_t)(*code - SOFTGPU_CODE_VGPR0), type);
 	return softgpu_check_scalar_source(code, type);

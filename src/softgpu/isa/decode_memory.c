@@ -57,6 +57,8 @@ static bool check_flat(struct softgpu_instruction *out)
 /* Loads of at most a dword, but none into register halves, can go to LDS. */
 static bool loads_to_lds(const struct softgpu_instruction *out)
 {
+	if (out->operation->execute == NULL)
+		return true; /* what softgpu does not emulate has exceptions */
 	return out->operation->flags & SOFTGPU_LOAD &&
 	       !(out->operation->flags & SOFTGPU_DESTINATION_IS_SOURCE) &&
 	       out->operation->destination == SOFTGPU_B32;
@@ -73,7 +75,7 @@ enum softgpu_decode_result softgpu_decode_flat(const uint32_t dwords[2],
 		out->family = SOFTGPU_FLAT;
 		out->operation = &softgpu_flat_operations[out->opcode];
 		/* Unsigned, unlike the other two. */
-		out->offset = (int32_t)FIELD(dwords[0], 0, 12);
+		out->offset = (int32_t)FIELD(dwords[0], 0, 13);
 		break;
 	case 1:
 		out->family = SOFTGPU_SCRATCH;

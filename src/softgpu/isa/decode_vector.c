@@ -24,11 +24,38 @@ static bool check_destination(struct softgpu_instruction *out)
 
 static bool check_sources(struct softgpu_instruction *out)
 {
-	for (int i = 0; i < 3; i++)
-		if (out->operation->source[i] != SOFTGPU_NONE &&
-		    !softgpu_check_source(&out->source[i], out->operation->source[i]))
+	for (int i = 0; i < 3; i++) {
+		unsigned int type = out->operation->source[i];
+
+		/* A constant may stand for a whole matrix. */
+		if (out->operation->flags & SOFTGPU_MATRIX &&
+		    out->source[i] < SOFTGPU_CODE_VGPR0 && out->source[i] >= SOFTGPU_CODE_ZERO)
+			type = SOFTGPU_B32;
+		if (type != SOFTGPU_NONE && !softgpu_check_source(&out->source[i], type))
 			return false;
+	}
 	return true;
+}
+
+static bool is_float(unsigned int type)
+{
+	return type == SOFTGPU_F16 || type == SOFTGPU_F32 || type == SOFTGPU_F64 ||
+	       type == SOFTGPU_PKF16;
+}
+
+/* Only floats have a sign to change or a scale, only integers can be sign-extended. */
+static void drop_meaningless_modifiers(struct softgpu_instruction *out)
+{
+	if (!is_float(out->operation->destination))
+		out->omod = 0;
+	for (int i = 0; i < 3; i++) {
+		if (is_float(out->operation->source[i])) {
+			out->sdwa_sext &= (uint8_t)~(1u << i);
+		} else {
+			out->abs &= (uint8_t)~(1u << i);
+			out->neg &= (uint8_t)~(1u << i);
+		}
+	}
 }
 
 /* The dword behind an instruction whose source 0 is SOFTGPU_CODE_SDWA. */
@@ -57,6 +84,8 @@ static bool decode_sdwa(uint32_t dword, struct softgpu_instruction *out)
 	out->sdwa_sext = (uint8_t)(FIELD(dword, 19, 1) | FIELD(dword, 27, 1) << 1);
 	out->neg = (uint8_t)(FIELD(dword, 20, 1) | FIELD(dword, 28, 1) << 1);
 	out->abs = (uint8_t)(FIELD(dword, 21, 1) | FIELD(dword, 29, 1) << 1);
+	if (out->source[0] == SOFTGPU_CODE_LITERAL || out->source[1] == SOFTGPU_CODE_LITERAL)
+		return false;
 	return out->sdwa_destination != 7 && out->sdwa_unused != 3 && out->sdwa_source[0] != 7 &&
 	       out->sdwa_source[1] != 7;
 }
@@ -163,6 +192,7 @@ enum softgpu_decode_result softgpu_decode_vop12c(const uint32_t dwords[2],
 			break;
 		}
 	}
+	drop_meaningless_modifiers(out);
 	if (!check_destination(out) || !check_sources(out))
 		return SOFTGPU_DECODE_UNKNOWN;
 	return SOFTGPU_DECODED;
@@ -174,6 +204,21 @@ static void take_sources(uint32_t dword, struct softgpu_instruction *out)
 	out->source[1] = FIELD(dword, 9, 9);
 	out->source[2] = FIELD(dword, 18, 9);
 	out->neg = FIELD(dword, 29, 3);
+}
+
+/* VOP3 opcodes with operands that must be a VGPR or must be scalar. */
+enum {
+	READLANE = 0x289,
+	WRITELANE = 0x28a,
+};
+
+static bool wrong_lane_operands(const struct softgpu_instruction *out)
+{
+	bool value_in_vgpr = out->source[0] >= SOFTGPU_CODE_VGPR0;
+
+	if (out->opcode != READLANE && out->opcode != WRITELANE)
+		return false;
+	return out->source[1] >= SOFTGPU_CODE_VGPR0 || value_in_vgpr != (out->opcode == READLANE);
 }
 
 static bool has_literal(const struct softgpu_instruction *out)
@@ -235,7 +280,9 @@ enum softgpu_decode_result softgpu_decode_vop3(const uint32_t dwords[2],
 		out->abs = FIELD(dwords[0], 8, 3);
 		out->op_sel = FIELD(dwords[0], 11, 4);
 	}
-	if (has_literal(out) || !check_destination(out) || !check_sources(out))
+	drop_meaningless_modifiers(out);
+	if (has_literal(out) || wrong_lane_operands(out) || !check_destination(out) ||
+	    !check_sources(out))
 		return SOFTGPU_DECODE_UNKNOWN;
 	return SOFTGPU_DECODED;
 }

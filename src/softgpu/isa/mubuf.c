@@ -190,6 +190,7 @@ const struct softgpu_operation softgpu_mubuf_operations[128] = {
 	[39] = STORE_FORMAT("d16_hi_x", B32),
 	[40] = CONTROL("buffer_wbl2"),
 	[41] = CONTROL("buffer_invl2"),
+	[61] = {"buffer_store_lds_dword", NULL, SOFTGPU_STORE, SOFTGPU_NONE, {SOFTGPU_NONE}},
 	[62] = CONTROL("buffer_wbinvl1"),
 	[63] = CONTROL("buffer_wbinvl1_vol"),
 	[64] = ATOMIC("swap", B32, B32),
