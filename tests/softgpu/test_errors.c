@@ -135,8 +135,13 @@ static void large_workgroup_in_three_dimensions(hsa_kernel_dispatch_packet_t *pa
 	packet->group_segment_size = UINT32_MAX;
 }
 
-/* Group memory before the kernel object. */
 static void much_group_memory(hsa_kernel_dispatch_packet_t *packet)
+{
+	packet->group_segment_size = 65537;
+}
+
+/* A missing kernel object before group memory. */
+static void no_kernel_object_and_much_group_memory(hsa_kernel_dispatch_packet_t *packet)
 {
 	packet->group_segment_size = 65537;
 	packet->kernel_object = 0;
@@ -176,6 +181,8 @@ static const struct packet_case packet_cases[] = {
 	{ "large workgroup", HSA_STATUS_ERROR_INVALID_ARGUMENT, large_workgroup },
 	{ "large 3D", HSA_STATUS_ERROR_INVALID_ARGUMENT, large_workgroup_in_three_dimensions },
 	{ "group memory", HSA_STATUS_ERROR_INVALID_ALLOCATION, much_group_memory },
+	{ "no kernel, group memory", HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+	  no_kernel_object_and_much_group_memory },
 	{ "no kernel", HSA_STATUS_ERROR_INVALID_CODE_OBJECT, no_kernel_object },
 	{ "unmapped kernel", HSA_STATUS_ERROR_INVALID_CODE_OBJECT, unmapped_kernel_object },
 	{ "agent dispatch", HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, agent_dispatch },

@@ -5,6 +5,7 @@
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -277,9 +278,20 @@ static double processor_seconds(void)
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Idle queues, a queue that waits for a signal, and an idle SDMA engine, for one second. */
+static bool environment_says(const char *name, const char *value)
+{
+	const char *set = getenv(name);
+
+	return set && strcmp(set, value) == 0;
+}
+
+/*
+ * Idle queues, a queue that waits for a signal, and an idle SDMA engine, for one second. Without
+ * userfaultfd each engine looks at its doorbell a thousand times.
+ */
 START_TEST(idle_engines_use_no_processor)
 {
+	const double limit = environment_says("SOFTGPU_USERFAULTFD", "0") ? 0.2 : 0.005;
 	hsa_queue_t *queues[4];
 	const hsa_signal_t done = packets_signal(5, true), never = packets_signal(1, true);
 	uint8_t *memory = hsa_harness_allocate(&harness, 4096);
@@ -296,14 +308,14 @@ START_TEST(idle_engines_use_no_processor)
 	used = processor_seconds();
 	packets_pause(1000000);
 	used = processor_seconds() - used;
-	ck_assert_msg(used < 0.005, "idle engines used %.1f ms of one second", used * 1e3);
+	ck_assert_msg(used < limit, "idle engines used %.1f ms of one second", used * 1e3);
 
 	submit_barrier(queues[0], HSA_PACKET_TYPE_BARRIER_AND, &never, 1, (hsa_signal_t){ 0 });
 	packets_pause(50000);
 	used = processor_seconds();
 	packets_pause(1000000);
 	used = processor_seconds() - used;
-	ck_assert_msg(used < 0.05, "a waiting barrier used %.1f ms of one second", used * 1e3);
+	ck_assert_msg(used < limit + 0.05, "a waiting barrier used %.1f ms of one second", used * 1e3);
 	hsa_signal_store_screlease(never, 0);
 	for (unsigned int i = 0; i < 4; i++)
 		HSA_CHECK(hsa_queue_destroy(queues[i]));
@@ -330,7 +342,9 @@ static Suite *queue_suite(void)
 	tcase_add_test(barriers, barrier_value_compares);
 	tcase_add_test(barriers, queues_wait_for_each_other);
 	tcase_add_test(barriers, a_blocked_queue_can_be_destroyed);
-	tcase_add_test(barriers, idle_engines_use_no_processor);
+	/* Without interrupts the runtime's own thread never sleeps. */
+	if (!environment_says("HSA_ENABLE_INTERRUPT", "0"))
+		tcase_add_test(barriers, idle_engines_use_no_processor);
 	suite_add_tcase(suite, barriers);
 	return suite;
 }

@@ -41,22 +41,23 @@ static void copy(void *to, hsa_agent_t to_agent, const void *from, hsa_agent_t f
 	packets_wait(done, 0);
 }
 
+#define LONGEST_COPY 10000019
+
 /* Host to video memory, within video memory, and back; bytes around the target stay as they are. */
 static void check_round_trip(size_t count, size_t source_shift, size_t device_shift,
 			     size_t target_shift)
 {
-	const size_t room = count + 256;
+	const size_t room = (count < LONGEST_COPY ? count : LONGEST_COPY) + 256;
 	uint8_t *source = hsa_harness_allocate(&harness, room);
 	uint8_t *target = hsa_harness_allocate(&harness, room);
 	uint8_t *device = hsa_harness_allocate_device(&harness, 2 * room);
 	uint8_t *expected = malloc(room);
 
-	ck_assert_uint_lt(room, 1U << 30);
 	ck_assert_ptr_nonnull(expected);
 	fill_pattern(source, room, (uint32_t)count);
 	memset(target, 0x5a, room);
 	memset(expected, 0x5a, room);
-	memcpy(expected + target_shift, source + source_shift, count);
+	memcpy(expected + target_shift, source + source_shift, room - 256);
 	copy(device + device_shift, harness.gpu, source + source_shift, harness.cpu, count);
 	copy(device + room + source_shift, harness.gpu, device + device_shift, harness.gpu, count);
 	copy(target + target_shift, harness.cpu, device + room + source_shift, harness.gpu, count);
@@ -86,7 +87,7 @@ START_TEST(copies_of_several_packets)
 {
 	check_round_trip(0x3fffe0, 0, 0, 0);
 	check_round_trip(0x3fffe1, 1, 0, 2);
-	check_round_trip(10000019, 3, 1, 5);
+	check_round_trip(LONGEST_COPY, 3, 1, 5);
 }
 END_TEST
 
@@ -166,18 +167,27 @@ START_TEST(copies_wait_for_their_dependencies)
 }
 END_TEST
 
+/* Without SDMA engines the runtime copies by kernels, on small queues of its own. */
+static bool has_sdma(void)
+{
+	const char *enabled = getenv("HSA_ENABLE_SDMA");
+
+	return !enabled || strcmp(enabled, "0") != 0;
+}
+
 /* Copies and barriers in a chain: to the device, barrier, back, barrier, ... */
 START_TEST(copies_and_barriers_in_a_chain)
 {
 	enum { ROUNDS = 100, BYTES = 3000 };
+	const unsigned int rounds = has_sdma() ? ROUNDS : 10;
 	uint8_t *host = hsa_harness_allocate(&harness, (ROUNDS + 1) * BYTES);
 	uint8_t *device = hsa_harness_allocate_device(&harness, BYTES);
 	hsa_signal_t links[3 * ROUNDS + 1];
 
 	memset(host, 0, (ROUNDS + 1) * BYTES);
-	for (unsigned int i = 0; i <= 3 * ROUNDS; i++)
-		links[i] = packets_signal(1, i == 3 * ROUNDS);
-	for (unsigned int i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 0; i <= 3 * rounds; i++)
+		links[i] = packets_signal(1, i == 3 * rounds);
+	for (unsigned int i = 0; i < rounds; i++) {
 		const hsa_signal_t *link = &links[3 * i];
 		const hsa_barrier_and_packet_t barrier = packets_barrier(
 			HSA_PACKET_TYPE_BARRIER_AND, PACKETS_ORDERED, &link[1], 1, link[2]);
@@ -190,10 +200,10 @@ START_TEST(copies_and_barriers_in_a_chain)
 	}
 	fill_pattern(host, BYTES, 77);
 	hsa_signal_store_screlease(links[0], 0);
-	packets_wait(links[3 * ROUNDS], 0);
-	for (unsigned int i = 1; i <= ROUNDS; i++)
+	packets_wait(links[3 * rounds], 0);
+	for (unsigned int i = 1; i <= rounds; i++)
 		ck_assert_mem_eq(host, host + i * BYTES, BYTES);
-	for (unsigned int i = 0; i <= 3 * ROUNDS; i++)
+	for (unsigned int i = 0; i <= 3 * rounds; i++)
 		HSA_CHECK(hsa_signal_destroy(links[i]));
 	HSA_CHECK(hsa_amd_memory_pool_free(host));
 	HSA_CHECK(hsa_amd_memory_pool_free(device));
@@ -280,10 +290,12 @@ static Suite *sdma_suite(void)
 	tcase_add_test(copies, sizes_and_alignments);
 	tcase_add_test(copies, copies_of_several_packets);
 	tcase_add_test(copies, device_memory_is_zero_at_first);
-	tcase_add_test(copies, the_ring_wraps);
 	tcase_add_test(copies, copies_wait_for_their_dependencies);
 	tcase_add_test(copies, copies_and_barriers_in_a_chain);
-	tcase_add_test(copies, rectangles);
+	if (has_sdma()) {
+		tcase_add_test(copies, the_ring_wraps);
+		tcase_add_test(copies, rectangles);
+	}
 	tcase_add_test(copies, profiled_copies_have_times);
 	suite_add_tcase(suite, copies);
 	return suite;
