@@ -214,18 +214,7 @@ static HSAKMT_STATUS unmap_scratch(struct softgpu_device *device,
 	return HSAKMT_STATUS_SUCCESS;
 }
 
-/* Lets the host at video memory: the program allowed its CPU agent access. */
-static HSAKMT_STATUS open_to_host(const struct softgpu_allocation *allocation)
-{
-	void *address = (void *)(uintptr_t)allocation->begin;
-
-	if (mmap(address, allocation->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 allocation->file, (off_t)allocation->file_offset) == MAP_FAILED)
-		return HSAKMT_STATUS_NO_MEMORY;
-	return HSAKMT_STATUS_SUCCESS;
-}
-
-static HSAKMT_STATUS map(void *pointer, uint64_t size, HSAuint64 *alternate, bool host_access,
+static HSAKMT_STATUS map(void *pointer, uint64_t size, HSAuint64 *alternate,
 			 const HSAuint32 *nodes, uint64_t count)
 {
 	struct softgpu_device *device = softgpu_device();
@@ -241,9 +230,6 @@ static HSAKMT_STATUS map(void *pointer, uint64_t size, HSAuint64 *alternate, boo
 		status = map_scratch(device, allocation, address, size);
 	else
 		status = softgpu_allocation_map(device, allocation, nodes, count);
-	if (status == HSAKMT_STATUS_SUCCESS && host_access &&
-	    allocation->kind == SOFTGPU_MEMORY_VRAM)
-		status = open_to_host(allocation);
 	softgpu_allocations_unlock();
 	/* Host and GPU use the same addresses: there is never another one. */
 	if (status == HSAKMT_STATUS_SUCCESS && alternate)
@@ -255,17 +241,18 @@ HSAKMT_STATUS hsaKmtMapMemoryToGPU(void *MemoryAddress, HSAuint64 MemorySizeInBy
 				   HSAuint64 *AlternateVAGPU)
 {
 	SOFTGPU_REQUIRE_OPEN();
-	return map(MemoryAddress, MemorySizeInBytes, AlternateVAGPU, false, NULL, 0);
+	return map(MemoryAddress, MemorySizeInBytes, AlternateVAGPU, NULL, 0);
 }
 
 HSAKMT_STATUS hsaKmtMapMemoryToGPUNodes(void *MemoryAddress, HSAuint64 MemorySizeInBytes,
 					HSAuint64 *AlternateVAGPU, HsaMemMapFlags MemMapFlags,
 					HSAuint64 NumberOfNodes, HSAuint32 *NodeArray)
 {
+	(void)MemMapFlags;
 	SOFTGPU_REQUIRE_OPEN();
 	if (NumberOfNodes != 0 && !NodeArray)
 		return HSAKMT_STATUS_INVALID_PARAMETER;
-	return map(MemoryAddress, MemorySizeInBytes, AlternateVAGPU, MemMapFlags.ui32.HostAccess,
+	return map(MemoryAddress, MemorySizeInBytes, AlternateVAGPU,
 		   NumberOfNodes == 0 ? NULL : NodeArray, NumberOfNodes);
 }
 

@@ -67,7 +67,6 @@ static void fill_host(HsaNodeProperties *properties)
 	properties->NumCPUCores = host_cores();
 	properties->NumMemoryBanks = 1;
 	properties->NumCaches = 1;
-	properties->NumIOLinks = softgpu_device()->options.gpus;
 	properties->MaxEngineClockMhzCCompute = 2000;
 	properties->DrmRenderMinor = -1;
 	read_host_name(properties->MarketingName, HSA_PUBLIC_NAME_SIZE);
@@ -218,9 +217,12 @@ HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 NodeId, HSAuint32 NumIoLin
 		return HSAKMT_STATUS_INVALID_PARAMETER;
 	if (NodeId >= node_count())
 		return HSAKMT_STATUS_INVALID_NODE_UNIT;
-	/* One link from each node to each other; without override all atomics are possible. */
+	/*
+	 * One link from each GPU to each other node; without override all atomics are possible.
+	 * None from the host: its CPU cannot see video memory, and a link would say that it can.
+	 */
 	for (uint32_t to = 0; to < node_count() && filled < NumIoLinks; to++) {
-		if (to == NodeId)
+		if (to == NodeId || NodeId == SOFTGPU_HOST_NODE)
 			continue;
 		IoLinkProperties[filled++] = (HsaIoLinkProperties){
 			.IoLinkType = HSA_IOLINKTYPE_PCIEXPRESS,
@@ -230,5 +232,26 @@ HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 NodeId, HSAuint32 NumIoLin
 			.MaximumBandwidth = 32000,
 		};
 	}
+	return HSAKMT_STATUS_SUCCESS;
+}
+
+/*
+ * How images are laid out. Since gfx9 that follows from GB_ADDR_CONFIG alone, without tables: four
+ * pipes, interleaved by 256 bytes. HIP asks although it uses no image.
+ */
+#define GB_ADDR_CONFIG 0x22014042
+
+HSAKMT_STATUS hsaKmtGetTileConfig(HSAuint32 NodeId, HsaGpuTileConfig *Config)
+{
+	SOFTGPU_REQUIRE_OPEN();
+	if (!Config)
+		return HSAKMT_STATUS_INVALID_PARAMETER;
+	if (NodeId == SOFTGPU_HOST_NODE || NodeId >= node_count())
+		return HSAKMT_STATUS_INVALID_NODE_UNIT;
+	Config->NumTileConfigs = 0;
+	Config->NumMacroTileConfigs = 0;
+	Config->GbAddrConfig = GB_ADDR_CONFIG;
+	Config->NumBanks = 0;
+	Config->NumRanks = 0;
 	return HSAKMT_STATUS_SUCCESS;
 }

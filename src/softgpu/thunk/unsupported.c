@@ -24,7 +24,6 @@ static HSAKMT_STATUS not_supported(const char *call)
 NOT_SUPPORTED(hsaKmtAllocQueueGWS, HSA_QUEUEID queue, HSAuint32 count, HSAuint32 *first)
 
 /* Graphics */
-NOT_SUPPORTED(hsaKmtGetTileConfig, HSAuint32 node, HsaGpuTileConfig *config)
 NOT_SUPPORTED(hsaKmtRegisterGraphicsHandleToNodes, HSAuint64 handle,
 	      HsaGraphicsResourceInfo *information, HSAuint64 count, HSAuint32 *nodes)
 NOT_SUPPORTED(hsaKmtMapGraphicHandle, HSAuint32 node, HSAuint64 device, HSAuint64 resource,
