@@ -205,7 +205,7 @@ H2D_API const char *h2d_buffer_name(const h2d_buffer_t *buffer);
 H2D_API uint64_t h2d_buffer_capacity(const h2d_buffer_t *buffer);
 H2D_API uint64_t h2d_buffer_bytes_per_count(const h2d_buffer_t *buffer);
 
-/* The epoch in which the buffer was last published; 0: never. */
+/* The owner's epoch if the buffer was published in it; 0: it was not. */
 H2D_API uint64_t h2d_buffer_published_epoch(const h2d_buffer_t *buffer);
 
 /*

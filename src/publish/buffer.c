@@ -225,7 +225,9 @@ uint64_t h2d_buffer_bytes_per_count(const h2d_buffer_t *buffer)
 
 uint64_t h2d_buffer_published_epoch(const h2d_buffer_t *buffer)
 {
-	return buffer->owner->published_epoch[buffer->index];
+	const h2d_owner_t *owner = buffer->owner;
+
+	return h2d_ledger_holds(owner->published, buffer->index) ? owner->epoch : 0;
 }
 
 /* ---- publishing ------------------------------------------------------------------------------ */
@@ -274,12 +276,12 @@ h2d_status_t h2d_buffer_acquire_write(h2d_buffer_t *buffer, h2d_stream_t *stream
 	status = h2d_owner_check_active(owner, stream, "buffer", buffer->name);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	if (owner->published_epoch[buffer->index] == owner->epoch && !h2d_reason_is_valid(reason))
+	if (h2d_ledger_holds(owner->published, buffer->index) && !h2d_reason_is_valid(reason))
 		return h2d_error(H2D_STATUS_ALREADY_PUBLISHED,
 				 "buffer '%s' of owner '%s': a repeated write in epoch %" PRIu64
 				 " needs a republish_reason",
 				 buffer->name, owner->name, owner->epoch);
-	if (owner->in_use_epoch[buffer->index] != owner->epoch)
+	if (!h2d_ledger_holds(owner->in_use, buffer->index))
 		return H2D_STATUS_SUCCESS;
 	status = h2d_owner_wait_for_sources(owner, stream);
 	if (status != H2D_STATUS_SUCCESS)
@@ -288,6 +290,6 @@ h2d_status_t h2d_buffer_acquire_write(h2d_buffer_t *buffer, h2d_stream_t *stream
 	/* The wait was for all of the queue, so no group's descriptors are read any more either. */
 	for (i = 0; i < owner->group_count; i++)
 		owner->groups[i]->in_flight_epoch = 0;
-	owner->in_use_epoch[buffer->index] = 0;
+	h2d_ledger_put(owner->in_use, buffer->index, false);
 	return H2D_STATUS_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "hsa/kernel_arguments.h"
 #include "publish/reason.h"
 #include "publish/transport.h"
 
@@ -28,17 +29,23 @@ h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *
 	group->name = strdup(name);
 	group->buffers = calloc(entries, sizeof(*group->buffers));
 	group->ledger_index = calloc(entries, sizeof(*group->ledger_index));
+	group->mask_words = owner->ledger_words;
+	group->mask = calloc(owner->ledger_words + 1, sizeof(*group->mask));
+	group->published_mask = calloc(owner->ledger_words + 1, sizeof(*group->mask));
+	group->in_use_mask = calloc(owner->ledger_words + 1, sizeof(*group->mask));
 	group->capacity = calloc(entries, sizeof(*group->capacity));
 	group->bytes_per_count = calloc(entries, sizeof(*group->bytes_per_count));
 	group->source = calloc(entries, sizeof(*group->source));
 	group->destination = calloc(entries, sizeof(*group->destination));
 	group->counts = calloc(entries, sizeof(*group->counts));
+	group->measured_counts = calloc(entries, sizeof(*group->measured_counts));
 	group->bytes = calloc(entries, sizeof(*group->bytes));
 	group->position_count = owner->buffer_count;
 	group->position = calloc(owner->buffer_count + 1, sizeof(*group->position));
-	if (!group->name || !group->buffers || !group->ledger_index || !group->capacity ||
+	if (!group->name || !group->buffers || !group->ledger_index || !group->mask ||
+	    !group->published_mask || !group->in_use_mask || !group->capacity ||
 	    !group->bytes_per_count || !group->source || !group->destination || !group->counts ||
-	    !group->bytes || !group->position) {
+	    !group->measured_counts || !group->bytes || !group->position) {
 		h2d_group_free(group);
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for group '%s'", name);
 	}
@@ -49,6 +56,7 @@ h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *
 
 		group->buffers[i] = buffer;
 		group->ledger_index[i] = buffer->index;
+		h2d_ledger_put(group->mask, buffer->index, true);
 		group->capacity[i] = buffer->capacity;
 		group->bytes_per_count[i] = buffer->bytes_per_count;
 		group->source[i] = buffer->source;
@@ -71,11 +79,15 @@ void h2d_group_free(h2d_group_t *group)
 	h2d_pull_destroy(group->pull);
 	free(group->position);
 	free(group->bytes);
+	free(group->measured_counts);
 	free(group->counts);
 	free(group->destination);
 	free(group->source);
 	free(group->bytes_per_count);
 	free(group->capacity);
+	free(group->in_use_mask);
+	free(group->published_mask);
+	free(group->mask);
 	free(group->ledger_index);
 	free(group->buffers);
 	free(group->name);
@@ -172,7 +184,7 @@ static h2d_status_t check_republication(const h2d_group_t *group, uint32_t membe
 				 "%" PRIu64 " needs a republish_reason",
 				 group->buffers[member]->name, group->name, owner->name,
 				 owner->epoch);
-	if (owner->in_use_epoch[group->ledger_index[member]] == owner->epoch)
+	if (h2d_ledger_holds(owner->in_use, group->ledger_index[member]))
 		return h2d_error(H2D_STATUS_SOURCE_IN_USE,
 				 "buffer '%s' of group '%s', owner '%s': acquire_write before "
 				 "modifying the source again in epoch %" PRIu64,
@@ -190,64 +202,140 @@ static h2d_status_t count_error(const h2d_group_t *group, uint32_t member, int64
 			 group->capacity[member]);
 }
 
-/*
- * Checks all members and works out their bytes and how many have any. Changes nothing that a later
- * publication could see.
- */
-static h2d_status_t validate(h2d_group_t *group, const int64_t counts[],
-			     const char *const reasons[], uint32_t *active)
+/* Whether no member was published in this epoch. */
+static bool is_fresh(const h2d_group_t *group)
 {
-	const uint64_t *published_epoch = group->owner->published_epoch;
-	uint64_t epoch = group->owner->epoch;
+	const uint64_t *published = group->owner->published;
+	uint64_t common = 0;
+	uint32_t i;
+
+	for (i = 0; i < group->mask_words; i++)
+		common |= published[i] & group->mask[i];
+	return common == 0;
+}
+
+static bool is_measured(const h2d_group_t *group, const int64_t counts[])
+{
+	return group->measured &&
+	       memcmp(counts, group->measured_counts, group->size * sizeof(counts[0])) == 0;
+}
+
+/* Checks the members one by one, each in the order of the contract. */
+static h2d_status_t check_members(const h2d_group_t *group, const int64_t counts[],
+				  const char *const reasons[])
+{
 	h2d_status_t status;
 	uint32_t i;
 
-	*active = 0;
 	for (i = 0; i < group->size; i++) {
-		int64_t count = counts[i];
-
-		group->bytes[i] = 0;
-		if (count == H2D_COUNT_OMITTED)
+		if (counts[i] == H2D_COUNT_OMITTED)
 			continue;
-		if (published_epoch[group->ledger_index[i]] == epoch) {
+		if (h2d_ledger_holds(group->owner->published, group->ledger_index[i])) {
 			status = check_republication(group, i, reasons ? reasons[i] : NULL);
 			if (status != H2D_STATUS_SUCCESS)
 				return status;
 		}
-		if ((uint64_t)count > group->capacity[i])
-			return count_error(group, i, count);
-		group->bytes[i] = (uint64_t)count * group->bytes_per_count[i];
-		*active += group->bytes[i] != 0;
+		if ((uint64_t)counts[i] > group->capacity[i])
+			return count_error(group, i, counts[i]);
 	}
 	return H2D_STATUS_SUCCESS;
 }
 
-/* Enters a validated publication in the ledger. */
-static void enter(h2d_group_t *group, const int64_t counts[])
+/* Works out what counts mean; false: one of them is out of range. */
+static bool measure_bytes(h2d_group_t *group, const int64_t *restrict counts)
 {
-	h2d_owner_t *owner = group->owner;
-	uint64_t epoch = owner->epoch;
+	const uint64_t *restrict bytes_per_count = group->bytes_per_count;
+	const uint64_t *restrict capacity = group->capacity;
+	uint64_t *restrict bytes = group->bytes;
+	uint64_t total_bytes = 0, chunks = 0;
+	uint32_t size = group->size, active = 0, i;
+
+	for (i = 0; i < size; i++) {
+		uint64_t count = (uint64_t)counts[i];
+
+		if (count > capacity[i]) {
+			if (counts[i] != H2D_COUNT_OMITTED)
+				return false;
+			count = 0;
+		}
+		count *= bytes_per_count[i];
+		bytes[i] = count;
+		total_bytes += count;
+		chunks += h2d_chunk_count(count);
+		active += count != 0;
+	}
+	group->total_bytes = total_bytes;
+	group->chunks = chunks;
+	group->active = active;
+	return true;
+}
+
+/* Works out which bits of the ledger a publication of measured bytes sets. */
+static void measure_masks(h2d_group_t *group, const int64_t counts[])
+{
+	size_t words = group->mask_words * sizeof(*group->mask);
 	uint32_t i;
 
+	memcpy(group->published_mask, group->mask, words);
+	memcpy(group->in_use_mask, group->mask, words);
+	if (group->active == group->size)
+		return;
 	for (i = 0; i < group->size; i++) {
-		uint32_t index = group->ledger_index[i];
-
 		if (counts[i] == H2D_COUNT_OMITTED)
-			continue;
-		owner->published_epoch[index] = epoch;
-		owner->in_use_epoch[index] = group->bytes[i] ? epoch : 0;
-		owner->totals.bytes += group->bytes[i];
+			h2d_ledger_put(group->published_mask, group->ledger_index[i], false);
+		if (group->bytes[i] == 0)
+			h2d_ledger_put(group->in_use_mask, group->ledger_index[i], false);
 	}
 }
 
-static h2d_status_t submit(h2d_group_t *group, h2d_stream_t *stream, uint32_t active)
+static bool measure(h2d_group_t *group, const int64_t counts[])
+{
+	group->measured = false;
+	group->described = false;
+	if (!measure_bytes(group, counts))
+		return false;
+	measure_masks(group, counts);
+	memcpy(group->measured_counts, counts, group->size * sizeof(counts[0]));
+	group->measured = true;
+	return true;
+}
+
+/* Checks the members of a publication and works out what it copies. */
+static h2d_status_t prepare(h2d_group_t *group, const int64_t counts[], const char *const reasons[])
+{
+	h2d_status_t status;
+
+	/* With no member published in this epoch only the counts can be wrong. */
+	if (is_fresh(group) && (is_measured(group, counts) || measure(group, counts)))
+		return H2D_STATUS_SUCCESS;
+	status = check_members(group, counts, reasons);
+	if (status == H2D_STATUS_SUCCESS)
+		measure(group, counts);
+	return status;
+}
+
+/* Enters a checked publication in the ledger. */
+static void enter(h2d_group_t *group)
+{
+	h2d_owner_t *owner = group->owner;
+	uint32_t i;
+
+	for (i = 0; i < group->mask_words; i++) {
+		owner->published[i] |= group->published_mask[i];
+		owner->in_use[i] &= ~group->published_mask[i];
+		owner->in_use[i] |= group->in_use_mask[i];
+	}
+	owner->totals.bytes += group->total_bytes;
+}
+
+static h2d_status_t submit(h2d_group_t *group, h2d_stream_t *stream)
 {
 	switch (group->transport) {
 	case H2D_BACKEND_PULL:
-		return h2d_pull_submit(group, stream, active);
+		return h2d_pull_submit(group, stream);
 	case H2D_BACKEND_PACKED:
 		/* One member alone needs no kernel, and leaves an arena in flight alone. */
-		if (active > 1)
+		if (group->active > 1)
 			return h2d_packed_submit(group, stream);
 		break;
 	case H2D_BACKEND_DIRECT:
@@ -262,7 +350,6 @@ h2d_status_t h2d_group_publish(h2d_group_t *group, h2d_stream_t *stream, const i
 	h2d_owner_t *owner;
 	h2d_status_t status;
 	bool shared; /* with the group's own descriptors */
-	uint32_t active;
 
 	if (!group || !stream)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
@@ -273,19 +360,19 @@ h2d_status_t h2d_group_publish(h2d_group_t *group, h2d_stream_t *stream, const i
 		return status;
 	if (!counts)
 		counts = group->counts;
-	status = validate(group, counts, reasons, &active);
+	status = prepare(group, counts, reasons);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	shared = active > 1 && group->transport != H2D_BACKEND_DIRECT;
+	shared = group->active > 1 && group->transport != H2D_BACKEND_DIRECT;
 	if (shared && group->in_flight_epoch == owner->epoch)
 		return h2d_error(H2D_STATUS_TRANSPORT_IN_FLIGHT,
 				 "group '%s' of owner '%s': transport counts are in flight; acquire "
 				 "sources first (of a member published in epoch %" PRIu64 ")",
 				 group->name, owner->name, owner->epoch);
-	enter(group, counts);
-	if (active == 0)
+	enter(group);
+	if (group->active == 0)
 		return H2D_STATUS_SUCCESS;
-	status = submit(group, stream, active);
+	status = submit(group, stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return h2d_owner_fail_with(owner, status, "publish of group '%s'", group->name);
 	if (shared)
@@ -306,7 +393,7 @@ h2d_status_t h2d_group_check_writable(const h2d_group_t *group, h2d_stream_t *st
 	owner = group->owner;
 	status = h2d_owner_check_active(owner, stream, "group", group->name);
 	for (i = 0; i < group->size && status == H2D_STATUS_SUCCESS; i++)
-		if (owner->published_epoch[group->ledger_index[i]] == owner->epoch)
+		if (h2d_ledger_holds(owner->published, group->ledger_index[i]))
 			status = check_republication(group, i, NULL);
 	return status;
 }

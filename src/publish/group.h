@@ -17,13 +17,28 @@ struct h2d_group {
 
 	/* What a publication reads of its members. */
 	uint32_t *ledger_index;
+	uint64_t *mask; /* the members' bits in the ledger */
+	uint32_t mask_words;
 	uint64_t *capacity;
 	uint64_t *bytes_per_count;
 	const uint8_t **source;
 	uint8_t **destination;
 
 	int64_t *counts; /* set by h2d_group_set_count(), kept across epochs */
-	uint64_t *bytes; /* of the publication under way; 0: nothing to copy */
+
+	/*
+	 * What the last checked counts mean. Steps of the same batch size publish the same counts
+	 * again and again, and find it ready.
+	 */
+	bool measured;
+	int64_t *measured_counts;
+	uint64_t *bytes;          /* 0: nothing to copy */
+	uint64_t total_bytes;
+	uint64_t chunks;          /* h2d_chunk_count() of all members: the kernels' workgroups */
+	uint32_t active;          /* members with bytes */
+	uint64_t *published_mask; /* the bits of members that are published */
+	uint64_t *in_use_mask;    /* the bits of active members */
+	bool described;           /* the transport's descriptors hold these bytes */
 
 	/* By buffer index: the buffer's position in this group, or the group's size. */
 	uint32_t *position;

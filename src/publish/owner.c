@@ -121,8 +121,8 @@ static void free_owner(h2d_owner_t *owner)
 	h2d_device_release(owner->device);
 	free(owner->groups);
 	free(owner->buffers);
-	free(owner->published_epoch);
-	free(owner->in_use_epoch);
+	free(owner->published);
+	free(owner->in_use);
 	free(owner->name);
 	free(owner);
 }
@@ -242,24 +242,27 @@ static void *grow(void *array, uint32_t count, size_t entry_size)
 
 h2d_status_t h2d_owner_add_buffer(h2d_owner_t *owner, h2d_buffer_t *buffer)
 {
-	uint32_t count = owner->buffer_count;
+	uint32_t count = owner->buffer_count, word = count / 64;
 	uint64_t *published, *in_use;
 	h2d_buffer_t **buffers;
 
 	buffers = grow(owner->buffers, count, sizeof(*buffers));
 	if (buffers)
 		owner->buffers = buffers;
-	published = grow(owner->published_epoch, count, sizeof(*published));
+	published = grow(owner->published, word, sizeof(*published));
 	if (published)
-		owner->published_epoch = published;
-	in_use = grow(owner->in_use_epoch, count, sizeof(*in_use));
+		owner->published = published;
+	in_use = grow(owner->in_use, word, sizeof(*in_use));
 	if (in_use)
-		owner->in_use_epoch = in_use;
+		owner->in_use = in_use;
 	if (!buffers || !published || !in_use)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "owner '%s': no memory for buffer '%s'",
 				 owner->name, buffer->name);
-	owner->published_epoch[count] = 0;
-	owner->in_use_epoch[count] = 0;
+	if (word == owner->ledger_words) {
+		owner->published[word] = 0;
+		owner->in_use[word] = 0;
+		owner->ledger_words = word + 1;
+	}
 	owner->buffers[count] = buffer;
 	buffer->index = count;
 	owner->buffer_count = count + 1;
@@ -318,6 +321,7 @@ h2d_status_t h2d_owner_wait_for_sources(h2d_owner_t *owner, h2d_stream_t *stream
 h2d_status_t h2d_owner_begin(h2d_owner_t *owner, h2d_stream_t *stream)
 {
 	h2d_status_t status;
+	uint32_t word;
 
 	if (!owner || !stream)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_owner_begin: an argument is NULL");
@@ -339,6 +343,10 @@ h2d_status_t h2d_owner_begin(h2d_owner_t *owner, h2d_stream_t *stream)
 			h2d_stream_release(owner->stream);
 		owner->stream = stream;
 		owner->stream_identity = h2d_stream_identity(stream);
+	}
+	for (word = 0; word < owner->ledger_words; word++) {
+		owner->published[word] = 0;
+		owner->in_use[word] = 0;
 	}
 	owner->thread = pthread_self();
 	owner->epoch++;

@@ -34,12 +34,12 @@ struct h2d_owner {
 	h2d_packet_t completion_packet;
 
 	/*
-	 * The ledger, by buffer index. A buffer was published in this epoch if its published_epoch is
-	 * the owner's, and the GPU may still read its source if its in_use_epoch is; so a new epoch
-	 * resets both without a loop.
+	 * The ledger of the epoch, one bit a buffer: those that were published, and those whose
+	 * source the GPU may still read.
 	 */
-	uint64_t *published_epoch;
-	uint64_t *in_use_epoch;
+	uint64_t *published;
+	uint64_t *in_use;
+	uint32_t ledger_words;
 
 	h2d_buffer_t **buffers; /* by index, each with its implicit group among the groups */
 	uint32_t buffer_count;
@@ -50,6 +50,18 @@ struct h2d_owner {
 	bool drained;
 	char failure[512]; /* why the owner failed */
 };
+
+static inline bool h2d_ledger_holds(const uint64_t ledger[], uint32_t index)
+{
+	return ledger[index / 64] >> (index % 64) & 1;
+}
+
+static inline void h2d_ledger_put(uint64_t ledger[], uint32_t index, bool holds)
+{
+	uint64_t bit = UINT64_C(1) << (index % 64);
+
+	ledger[index / 64] = holds ? ledger[index / 64] | bit : ledger[index / 64] & ~bit;
+}
 
 /*
  * The checks of every call that belongs to an epoch, in this order: state, thread, device, capture,

@@ -22,7 +22,7 @@ hsa_signal_t h2d_packed_copied(const h2d_packed_t *packed);
 
 /* One dispatch that reads the sources. */
 h2d_status_t h2d_pull_create(h2d_group_t *group);
-h2d_status_t h2d_pull_submit(h2d_group_t *group, h2d_stream_t *stream, uint32_t active);
+h2d_status_t h2d_pull_submit(h2d_group_t *group, h2d_stream_t *stream);
 void h2d_pull_destroy(h2d_pull_t *pull);
 
 #endif

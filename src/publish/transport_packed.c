@@ -125,44 +125,58 @@ hsa_signal_t h2d_packed_copied(const h2d_packed_t *packed)
 	return packed->copied;
 }
 
-/* Writes headers and payload; returns the bytes used of the arena. */
-static size_t pack(const h2d_group_t *group, uint64_t *workgroups)
+/* The headers depend on the counts alone, and often are those of the last publication. */
+static void write_headers(h2d_group_t *group)
 {
-	const h2d_packed_t *packed = group->packed;
-	struct h2d_scatter_header *header = packed->arena;
-	uint8_t *arena = packed->arena;
+	struct h2d_scatter_header *header = group->packed->arena;
+	uint64_t limit = group->packed->limit;
 	size_t cursor = group->size * sizeof(*header);
-	uint64_t chunks = 0;
 	uint32_t i;
 
 	for (i = 0; i < group->size; i++) {
 		uint64_t bytes = group->bytes[i];
-		bool is_packed = bytes <= packed->limit;
 
-		header[i].offset = is_packed ? (int64_t)cursor : -1;
 		header[i].count = (int64_t)bytes;
-		chunks += h2d_chunk_count(bytes);
-		if (bytes > 0 && is_packed) {
-			memcpy(arena + cursor, group->source[i], bytes);
-			cursor += bytes;
+		header[i].offset = bytes <= limit ? (int64_t)cursor : -1;
+		cursor += bytes <= limit ? bytes : 0;
+	}
+	group->described = true;
+}
+
+/* Packs headers and payload; returns the bytes used of the arena. */
+static size_t pack(h2d_group_t *group)
+{
+	const uint8_t *const *source = group->source;
+	const uint64_t *bytes = group->bytes;
+	uint8_t *arena = group->packed->arena;
+	uint64_t limit = group->packed->limit;
+	uint32_t size = group->size, i;
+	uint8_t *end;
+
+	if (!group->described)
+		write_headers(group);
+	end = arena + size * sizeof(struct h2d_scatter_header);
+	for (i = 0; i < size; i++) {
+		/* Neither 0 nor above the limit: 0 - 1 is the largest number. */
+		if (bytes[i] - 1 < limit) {
+			memcpy(end, source[i], bytes[i]);
+			end += bytes[i];
 		}
 	}
-	*workgroups = chunks;
-	return cursor;
+	return (size_t)(end - arena);
 }
 
 h2d_status_t h2d_packed_submit(h2d_group_t *group, h2d_stream_t *stream)
 {
 	h2d_publication_totals_t *totals = &group->owner->totals;
 	h2d_packed_t *packed = group->packed;
-	uint64_t workgroups;
 	h2d_status_t status;
 	size_t used;
 
 	status = h2d_stream_wait_for_space(stream, packed->packet_count);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	used = pack(group, &workgroups);
+	used = pack(group);
 	h2d_device_store_signal(packed->copied, 1);
 	status = h2d_device_copy_async(packed->device, packed->device_arena, packed->arena, used,
 				       (hsa_signal_t){0}, packed->copied);
@@ -173,7 +187,7 @@ h2d_status_t h2d_packed_submit(h2d_group_t *group, h2d_stream_t *stream)
 	totals->dma_copies++;
 	totals->packed_bytes += used - group->size * sizeof(struct h2d_scatter_header);
 	packed->packets[SCATTER_PACKET].dispatch.grid_size_x =
-		(uint32_t)workgroups * H2D_CHUNK_WORKGROUP_SIZE;
+		(uint32_t)group->chunks * H2D_CHUNK_WORKGROUP_SIZE;
 	status = h2d_stream_submit(stream, packed->packets, packed->packet_count);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;

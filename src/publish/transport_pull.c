@@ -94,30 +94,40 @@ void h2d_pull_destroy(h2d_pull_t *pull)
 	free(pull);
 }
 
-h2d_status_t h2d_pull_submit(h2d_group_t *group, h2d_stream_t *stream, uint32_t active)
+static struct h2d_pull_arguments *describe_group(h2d_group_t *group)
+{
+	struct h2d_pull_arguments *arguments = group->pull->arguments;
+	uint32_t i;
+
+	if (!group->described)
+		for (i = 0; i < group->size; i++)
+			arguments->member[i].bytes = group->bytes[i];
+	group->described = true;
+	return arguments;
+}
+
+static struct h2d_pull_arguments *describe_single(const h2d_group_t *group)
+{
+	struct h2d_pull_arguments *arguments;
+	uint32_t i;
+
+	for (i = 0; group->bytes[i] == 0; i++)
+		;
+	arguments = single_arguments(group->pull, i);
+	arguments->member[0].bytes = group->bytes[i];
+	return arguments;
+}
+
+h2d_status_t h2d_pull_submit(h2d_group_t *group, h2d_stream_t *stream)
 {
 	h2d_publication_totals_t *totals = &group->owner->totals;
 	h2d_pull_t *pull = group->pull;
-	struct h2d_pull_arguments *arguments = pull->arguments;
-	uint64_t workgroups = 0;
 	h2d_status_t status;
-	uint32_t i;
 
-	if (active > 1) {
-		for (i = 0; i < group->size; i++) {
-			arguments->member[i].bytes = group->bytes[i];
-			workgroups += h2d_chunk_count(group->bytes[i]);
-		}
-	} else {
-		for (i = 0; group->bytes[i] == 0; i++)
-			;
-		arguments = single_arguments(pull, i);
-		arguments->member[0].bytes = group->bytes[i];
-		workgroups = h2d_chunk_count(group->bytes[i]);
-	}
-	pull->packets[PULL_PACKET].dispatch.kernarg_address = arguments;
+	pull->packets[PULL_PACKET].dispatch.kernarg_address =
+		group->active > 1 ? describe_group(group) : describe_single(group);
 	pull->packets[PULL_PACKET].dispatch.grid_size_x =
-		(uint32_t)workgroups * H2D_CHUNK_WORKGROUP_SIZE;
+		(uint32_t)group->chunks * H2D_CHUNK_WORKGROUP_SIZE;
 	status = h2d_stream_submit(stream, pull->packets, pull->packet_count);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
