@@ -175,7 +175,8 @@ START_TEST(halves)
 		emit_vop1(&program, "v_rcp_f32", 22, VGPR(21));
 		emit_vop2(&program, "v_mul_f32", 20, VGPR(20), 22);
 		emit_vop1(&program, "v_cvt_f16_f32", 20, VGPR(20));
-		emit_vop3(&program, "v_div_fixup_f16", 20, VGPR(20), VGPR(5), VGPR(4), NULL);
+		emit_vop3(&program, round % 2 ? "v_div_fixup_f16" : "v_div_fixup_legacy_f16", 20,
+			  VGPR(20), VGPR(5), VGPR(4), NULL);
 		vector_execute(&program);
 		for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
 			const double a = half_value(vector_wave->vgpr[4][lane] & 0xffff);

@@ -420,7 +420,22 @@ START_TEST(literals)
 	emit(&program, 0x40000000); /* v4 * 2 + v5 */
 	emit_vop2(&program, "v_madak_f32", 23, VGPR(4), 5);
 	emit(&program, 0x40000000); /* v4 * v5 + 2 */
+	emit_vop2(&program, "v_madmk_f16", 24, VGPR(6), 7);
+	emit(&program, 0x4000); /* v6 * 2 + v7 */
+	emit_vop2(&program, "v_madak_f16", 25, VGPR(6), 7);
+	emit(&program, 0x4000); /* v6 * v7 + 2 */
+	for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
+		/* Small integers: exact, and no denormals on the way. */
+		vector_wave->vgpr[6][lane] = (uint32_t)half_bits(lane);
+		vector_wave->vgpr[7][lane] = (uint32_t)half_bits(3.0 - lane);
+	}
 	vector_execute(&program);
+	for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
+		ck_assert_uint_eq(vector_wave->vgpr[24][lane], half_bits(lane + 3.0));
+		ck_assert_uint_eq(
+		    vector_wave->vgpr[25][lane],
+		    half_bits((double)half_value(half_bits(lane * (3.0 - lane))) + 2.0));
+	}
 	for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
 		const float a = as_float(before.vgpr[4][lane]), b = as_float(before.vgpr[5][lane]);
 		volatile float twice = 2.0f * a, times = a * b;

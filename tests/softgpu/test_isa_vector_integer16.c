@@ -204,7 +204,7 @@ END_TEST
 
 START_TEST(clamped)
 {
-	static const struct isa_modifiers single = {.clamp = 1};
+	static const struct isa_modifiers halves = {.clamp = 1};
 	static const struct isa_modifiers both = {.clamp = 1, .op_sel_hi = 7};
 
 	for (unsigned int round = 0; round < 40; round++) {
@@ -212,9 +212,9 @@ START_TEST(clamped)
 
 		vector_randomize();
 		vector_wave->exec = UINT64_MAX;
-		emit_vop3(&program, "v_add_u16", 20, VGPR(2), VGPR(3), 0, &single);
-		emit_vop3(&program, "v_sub_u16", 21, VGPR(2), VGPR(3), 0, &single);
-		emit_vop3(&program, "v_sub_i16", 22, VGPR(2), VGPR(3), 0, &single);
+		emit_vop3(&program, "v_add_u16", 20, VGPR(2), VGPR(3), 0, &halves);
+		emit_vop3(&program, "v_sub_u16", 21, VGPR(2), VGPR(3), 0, &halves);
+		emit_vop3(&program, "v_sub_i16", 22, VGPR(2), VGPR(3), 0, &halves);
 		emit_vop3p(&program, "v_pk_add_i16", 23, VGPR(2), VGPR(3), 0, &both);
 		emit_vop3p(&program, "v_pk_sub_u16", 24, VGPR(2), VGPR(3), 0, &both);
 		emit_vop3p(&program, "v_pk_mad_i16", 25, VGPR(2), VGPR(3), VGPR(5), &both);
