@@ -48,52 +48,55 @@ void h2d_packet_dispatch(h2d_packet_t *packet, const h2d_kernel_t *kernel, uint3
 
 /* ---- reserving ------------------------------------------------------------------------------- */
 
+/* Whether count slots from index write on are free. */
+static bool has_space(struct h2d_stream_state *state, uint64_t write, uint32_t count)
+{
+	uint64_t end = write + count;
+
+	/* Acquire pairs with the release below, and so with what that thread acquired. */
+	if (end <= atomic_load_explicit(&state->free_end, memory_order_acquire))
+		return true;
+	/*
+	 * Acquire pairs with the packet processor's release of the read index: it has read the old
+	 * packets of the slots that are free now.
+	 */
+	uint64_t free_end = hsa_queue_load_read_index_scacquire(state->queue) + state->queue->size;
+	/* Release pairs with the acquire above. A thread that stores an older value does no harm.
+	 */
+	atomic_store_explicit(&state->free_end, free_end, memory_order_release);
+	return end <= free_end;
+}
+
 /*
  * Takes count slots from *index on, if there is room. A multi-producer queue is reserved by
  * compare-and-swap, because an addition could not be undone when the queue is full.
  */
-static bool reserve(const struct h2d_stream_state *state, uint32_t count, uint64_t *index)
+static bool reserve(struct h2d_stream_state *state, uint32_t count, uint64_t *index)
 {
-	hsa_queue_t *queue = state->queue;
-	uint64_t write = hsa_queue_load_write_index_relaxed(queue);
+	uint64_t write = hsa_queue_load_write_index_relaxed(state->queue);
 
-	for (;;) {
-		/*
-		 * Acquire pairs with the packet processor's release of the read index: it has read
-		 * the old packets of the slots that are free now.
-		 */
-		uint64_t read = hsa_queue_load_read_index_scacquire(queue);
-		if (write + count - read > queue->size)
-			return false;
+	while (has_space(state, write, count)) {
 		*index = write;
 		if (state->single_producer) {
-			hsa_queue_store_write_index_relaxed(queue, write + count);
+			hsa_queue_store_write_index_relaxed(state->queue, write + count);
 			return true;
 		}
 		/* Relaxed: what the slots hold is published by their headers. */
-		write = hsa_queue_cas_write_index_relaxed(queue, write, write + count);
+		write = hsa_queue_cas_write_index_relaxed(state->queue, write, write + count);
 		if (write == *index)
 			return true;
 	}
+	return false;
 }
 
-static bool has_space(const struct h2d_stream_state *state, uint32_t count)
-{
-	hsa_queue_t *queue = state->queue;
-	uint64_t write = hsa_queue_load_write_index_relaxed(queue);
-
-	/* Acquire: as in reserve(). */
-	return write + count - hsa_queue_load_read_index_scacquire(queue) <= queue->size;
-}
-
-/* Waits until has_space(), to be followed by another attempt to reserve. */
+/* Waits until count packets fit, to be followed by another attempt to reserve. */
 static h2d_status_t wait_for_space(const h2d_stream_t *stream, uint32_t count, uint64_t deadline)
 {
-	const struct h2d_stream_state *state = stream->state;
+	struct h2d_stream_state *state = stream->state;
 	/* No signal tells of the read index. A packet takes microseconds, a nap about 60. */
 	const struct timespec nap = {.tv_nsec = 10000};
 
-	while (!has_space(state, count)) {
+	while (!has_space(state, hsa_queue_load_write_index_relaxed(state->queue), count)) {
 		h2d_status_t status = h2d_stream_check(stream);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
@@ -113,7 +116,7 @@ static h2d_status_t check_count(const h2d_stream_t *stream, uint32_t count)
 	const struct h2d_stream_state *state = stream->state;
 
 	if (count <= state->queue->size)
-		return h2d_stream_check(stream);
+		return h2d_stream_failed(state) ? h2d_stream_check(stream) : H2D_STATUS_SUCCESS;
 	return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 			 "stream %" PRIu64 ": %u packets at once, queue %" PRIu64 " has %u",
 			 state->identity, count, state->queue->id, state->queue->size);
@@ -121,11 +124,13 @@ static h2d_status_t check_count(const h2d_stream_t *stream, uint32_t count)
 
 h2d_status_t h2d_stream_wait_for_space(h2d_stream_t *stream, uint32_t count)
 {
+	struct h2d_stream_state *state = stream->state;
 	h2d_status_t status = check_count(stream, count);
 
-	if (status != H2D_STATUS_SUCCESS || has_space(stream->state, count))
+	if (status != H2D_STATUS_SUCCESS ||
+	    has_space(state, hsa_queue_load_write_index_relaxed(state->queue), count))
 		return status;
-	return wait_for_space(stream, count, h2d_deadline(stream->state->timeout_ns));
+	return wait_for_space(stream, count, h2d_deadline(state->timeout_ns));
 }
 
 static h2d_status_t reserve_within_timeout(h2d_stream_t *stream, uint32_t count, uint64_t *index)
@@ -154,7 +159,7 @@ static inline void fence_write_combined_stores(void)
 
 h2d_status_t h2d_stream_submit(h2d_stream_t *stream, const h2d_packet_t packets[], uint32_t count)
 {
-	const struct h2d_stream_state *state = stream->state;
+	struct h2d_stream_state *state = stream->state;
 	hsa_queue_t *queue = state->queue;
 	h2d_packet_t *ring = queue->base_address;
 	uint64_t mask = queue->size - 1;

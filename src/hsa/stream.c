@@ -197,13 +197,9 @@ void h2d_stream_notify_queue_error(h2d_stream_t *stream, hsa_status_t status)
 	set_queue_error(stream->state, status);
 }
 
-bool h2d_stream_failed(const void *context)
+static bool has_failed(const void *context)
 {
-	const struct h2d_stream_state *state = context;
-
-	/* Acquire pairs with the release of set_queue_error(). */
-	return atomic_load_explicit(&state->queue_error, memory_order_acquire) != 0 ||
-	       h2d_device_faulted(state->device, NULL);
+	return h2d_stream_failed(context);
 }
 
 static h2d_status_t describe_failure(const struct h2d_stream_state *state)
@@ -237,7 +233,7 @@ h2d_status_t h2d_stream_wait_below(h2d_stream_t *stream, hsa_signal_t signal,
 	const struct h2d_stream_state *state = stream->state;
 
 	switch (h2d_signal_wait_below(state->device, signal, kind, limit, h2d_deadline(timeout_ns),
-				      h2d_stream_failed, state)) {
+				      has_failed, state)) {
 	case H2D_WAIT_DONE:
 		return H2D_STATUS_SUCCESS;
 	case H2D_WAIT_FAILED:

@@ -19,6 +19,7 @@ struct h2d_stream_state {
 	bool single_producer; /* the queue's type: its write index is not written atomically */
 	uint64_t identity;
 	uint64_t timeout_ns;
+	_Atomic uint64_t free_end;    /* slots before this write index were seen to be free */
 	_Atomic uint32_t objects;     /* aliases */
 	_Atomic uint32_t queue_error; /* the hsa_status_t that the queue reported, 0: none */
 	_Atomic(struct h2d_recording *) recording; /* not NULL: the stream captures */
@@ -38,8 +39,13 @@ struct h2d_stream {
 	_Atomic uint32_t references; /* owners and graphs that hold this object */
 };
 
-/* Whether the stream's queue or its device has failed; context is a struct h2d_stream_state. */
-bool h2d_stream_failed(const void *context);
+/* Whether the stream's queue or its device has failed. Inline, because every submission asks. */
+static inline bool h2d_stream_failed(const struct h2d_stream_state *state)
+{
+	/* Acquire pairs with the release of the queue's error callback and of the fault handler. */
+	return atomic_load_explicit(&state->queue_error, memory_order_acquire) != 0 ||
+	       atomic_load_explicit(&state->device->faulted, memory_order_acquire);
+}
 
 /* As h2d_stream_wait_signal(), for a signal of either kind, until signal < limit. */
 h2d_status_t h2d_stream_wait_below(h2d_stream_t *stream, hsa_signal_t signal,

@@ -93,6 +93,61 @@ START_TEST(stream_in_use_is_not_destroyed)
 }
 END_TEST
 
+/* ---- packets --------------------------------------------------------------------------------- */
+
+START_TEST(barrier_packet_has_its_fields_and_zeros)
+{
+	const hsa_signal_t dependency = {.handle = 0x1111111111111111};
+	const hsa_signal_t completion = {.handle = 0x2222222222222222};
+	h2d_packet_t packet;
+	uint8_t expected[64] = {0};
+
+	/* Type 3 in bits 0-7, barrier bit 8, acquire scope in bits 9-10, release in 11-12. */
+	memset(&packet, 0xff, sizeof(packet));
+	h2d_packet_barrier(&packet, true, H2D_FENCE_AGENT, H2D_FENCE_SYSTEM, dependency,
+			   completion);
+	expected[0] = 3;
+	expected[1] = 0x01 | 0x02 | 0x10;
+	memset(expected + 8, 0x11, 8);
+	memset(expected + 56, 0x22, 8);
+	fixture_check_bytes("barrier", packet.bytes, expected, 64);
+
+	h2d_packet_barrier(&packet, false, H2D_FENCE_SYSTEM, H2D_FENCE_NONE, (hsa_signal_t){0},
+			   (hsa_signal_t){0});
+	memset(expected, 0, sizeof(expected));
+	expected[0] = 3;
+	expected[1] = 0x04;
+	fixture_check_bytes("barrier without", packet.bytes, expected, 64);
+}
+END_TEST
+
+START_TEST(dispatch_packet_has_its_fields_and_zeros)
+{
+	const h2d_kernel_t kernel = {.object = 0x4444444444444444,
+				     .group_segment_size = 0x11223344,
+				     .private_segment_size = 0x55667788};
+	h2d_packet_t packet;
+	uint8_t expected[64] = {0};
+	const uint32_t grid[] = {0x10003 * 192, 1, 1};
+
+	memset(&packet, 0xff, sizeof(packet));
+	h2d_packet_dispatch(&packet, &kernel, 0x10003, 192, (const void *)0x6666666666666666,
+			    H2D_FENCE_SYSTEM, H2D_FENCE_AGENT);
+	/* Type 2, then as above; one dimension. */
+	expected[0] = 2;
+	expected[1] = 0x01 | 0x04 | 0x08;
+	expected[2] = 1;
+	expected[4] = 192;
+	expected[6] = 1;
+	expected[8] = 1;
+	memcpy(expected + 12, grid, 12);
+	memcpy(expected + 24, "\x88\x77\x66\x55\x44\x33\x22\x11", 8);
+	memset(expected + 32, 0x44, 8);
+	memset(expected + 40, 0x66, 8);
+	fixture_check_bytes("dispatch", packet.bytes, expected, 64);
+}
+END_TEST
+
 /* ---- order and wrapping ---------------------------------------------------------------------- */
 
 /* 1000 dispatches through 64 slots: each waits for room, none is lost, all run in order. */
@@ -433,6 +488,8 @@ int main(void)
 	tcase_add_test(cases, default_queue_has_1024_packets_for_many_producers);
 	tcase_add_test(cases, alias_is_the_same_stream_and_lives_longer);
 	tcase_add_test(cases, stream_in_use_is_not_destroyed);
+	tcase_add_test(cases, barrier_packet_has_its_fields_and_zeros);
+	tcase_add_test(cases, dispatch_packet_has_its_fields_and_zeros);
 	tcase_add_test(cases, smallest_queue_wraps_many_times);
 	tcase_add_loop_test(cases, caller_s_queue_of_either_type_stays_the_caller_s, 0, 2);
 	tcase_add_test(cases, two_producers_share_a_queue);
