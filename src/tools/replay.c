@@ -21,6 +21,9 @@ enum exit_status { ALL_VERIFIED = 0, MISMATCH = 1, WRONG_USE = 2, FAILURE = 3 };
 /* Mismatches after these are only counted. */
 #define SHOWN_MISMATCHES 10
 
+/* In one of so many steps the replay waits for the GPU, to measure when the consumer is done. */
+#define STEPS_A_MEASUREMENT 16
+
 static int fail(enum exit_status status, const struct tool_error *error)
 {
 	fprintf(stderr, "h2dpub-replay: %s\n", error->text);
@@ -43,32 +46,37 @@ static int load_requests(struct trace *trace, const struct replay_options *optio
 	return generator_fill(trace, options->requests, options->seed, error);
 }
 
-static void show_mismatch(const struct report *report, const struct verify_mismatch *mismatch)
+static void collect_verdict(struct report *report, const struct replay_gpu_verdict *verdict,
+			    struct progress *progress)
 {
+	const struct verify_mismatch *mismatch = &verdict->mismatch;
+
+	report->verified_steps++;
+	report->verified_bytes += verdict->bytes;
+	if (mismatch->elements == 0)
+		return;
+	report->mismatched_elements += mismatch->elements;
+	report->mismatched_steps++;
 	if (report->mismatched_steps > SHOWN_MISMATCHES)
 		return;
+	progress_end(progress);
 	fprintf(stderr,
 		"h2dpub-replay: step %" PRIu64 ": %s[%zu] is %" PRId64 ", expected %" PRId64
 		" (%" PRIu64 " elements of the step differ)\n",
-		report->scheduled.decode_steps, verify_array_name(mismatch->array),
-		mismatch->index, mismatch->found, mismatch->expected, mismatch->elements);
+		verdict->step, verify_array_name(mismatch->array), mismatch->index, mismatch->found,
+		mismatch->expected, mismatch->elements);
 }
 
-static int collect(struct report *report, const struct scheduler_batch *batch,
-		   const struct replay_gpu_step *step, struct tool_error *error)
+static int collect_step(struct report *report, const struct scheduler_batch *batch,
+			const struct replay_gpu_step *step, struct tool_error *error)
 {
 	int status = samples_add(&report->batch_sizes, batch->num_requests);
 
 	report->batch_rows += batch->num_requests;
 	report->graph_rows += step->graph_requests;
 	status |= samples_add(&report->publication_ns, step->publication_ns);
-	if (report->verified) {
+	if (step->consumer_ns != 0)
 		status |= samples_add(&report->consumer_ns, step->consumer_ns);
-		report->verified_steps++;
-		report->verified_bytes += step->verified_bytes;
-		report->mismatched_elements += step->mismatch.elements;
-		report->mismatched_steps += step->mismatch.elements > 0;
-	}
 	if (status < 0)
 		tool_error_set(error, "out of memory for the statistics");
 	return status;
@@ -82,43 +90,71 @@ static double fraction_done(const struct scheduler_counts *counts, uint64_t step
 	return by_tokens > by_steps ? by_tokens : by_steps;
 }
 
+/* Waits for the GPU and verifies what all slots hold. */
+static int verify_slots(struct replay_gpu *gpu, struct report *report, struct progress *progress,
+			struct tool_error *error)
+{
+	struct replay_gpu_verdict verdict;
+	int status = replay_gpu_wait(gpu, error);
+
+	if (status < 0)
+		return -1;
+	while ((status = replay_gpu_verify(gpu, &verdict, error)) > 0)
+		collect_verdict(report, &verdict, progress);
+	return status;
+}
+
+static int run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch, uint64_t step,
+		    struct report *report, struct progress *progress, struct tool_error *error)
+{
+	bool measure = step % STEPS_A_MEASUREMENT == 0;
+	struct replay_gpu_step result;
+
+	/* the steps of all slots run without a wait in between; then their turn comes again */
+	if (report->verified && step % report->slots == 0 &&
+	    verify_slots(gpu, report, progress, error) < 0)
+		return -1;
+	if (replay_gpu_run_step(gpu, batch, measure, &result, error) < 0)
+		return -1;
+	return collect_step(report, batch, &result, error);
+}
+
 static int run_steps(struct replay_gpu *gpu, struct scheduler *scheduler, uint64_t step_limit,
-		     struct report *report, struct tool_error *error)
+		     struct report *report, struct progress *progress, struct tool_error *error)
 {
 	const struct scheduler_counts *counts = scheduler_counts(scheduler);
 	struct scheduler_batch batch;
-	struct replay_gpu_step step;
-	struct progress progress;
 	int status;
 
-	progress_start(&progress);
 	while ((status = scheduler_schedule(scheduler, &batch)) > 0) {
 		if (step_limit != 0 && counts->decode_steps == step_limit) {
 			report->stopped_early = true;
 			break;
 		}
-		if (replay_gpu_run_step(gpu, &batch, &step, error) < 0 ||
-		    collect(report, &batch, &step, error) < 0) {
-			progress_end(&progress);
+		if (run_step(gpu, &batch, counts->decode_steps, report, progress, error) < 0)
 			return -1;
-		}
 		scheduler_advance(scheduler);
-		report->scheduled = *counts;
-		if (step.mismatch.elements > 0) {
-			progress_end(&progress);
-			show_mismatch(report, &step.mismatch);
-		}
-		progress_update(&progress, fraction_done(counts, step_limit),
-				counts->decode_steps);
+		progress_update(progress, fraction_done(counts, step_limit), counts->decode_steps);
 	}
-	progress_end(&progress);
 	report->scheduled = *counts;
-	report->seconds = (double)(progress_now_ns() - progress.started_ns) / 1e9;
 	if (status < 0) {
 		tool_error_set(error, "out of memory for the scheduler");
 		return -1;
 	}
-	return replay_gpu_wait(gpu, error);
+	return verify_slots(gpu, report, progress, error);
+}
+
+static int run(struct replay_gpu *gpu, struct scheduler *scheduler, uint64_t step_limit,
+	       struct report *report, struct tool_error *error)
+{
+	struct progress progress;
+	int status;
+
+	progress_start(&progress);
+	status = run_steps(gpu, scheduler, step_limit, report, &progress, error);
+	progress_end(&progress);
+	report->seconds = (double)(progress_now_ns() - progress.started_ns) / 1e9;
+	return status;
 }
 
 static void collect_totals(struct report *report, const struct replay_gpu *gpu)
@@ -190,7 +226,7 @@ static int replay(const struct replay_options *options, const struct trace *trac
 	if (gpu != NULL) {
 		report.device = replay_gpu_device(gpu);
 		report.backend = h2d_backend_name(replay_gpu_backend(gpu));
-		status = run_steps(gpu, scheduler, options->steps, &report, error);
+		status = run(gpu, scheduler, options->steps, &report, error);
 	}
 	if (status == 0) {
 		collect_totals(&report, gpu);

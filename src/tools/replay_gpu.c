@@ -12,6 +12,11 @@
 /* Captured batch sizes, as serving engines choose them: 1, 2, 4, 8, then every 16. */
 #define MAX_CAPTURED_SIZES (4 + 1024 / 16 + 1)
 
+struct replay_slot {
+	struct verify_image expected;
+	uint64_t unverified_step; /* 0: none */
+};
+
 struct replay_gpu {
 	struct replay_gpu_settings settings;
 	h2d_device_t *device;
@@ -20,8 +25,8 @@ struct replay_gpu {
 	char description[160];
 	uint32_t captured_sizes[MAX_CAPTURED_SIZES];
 	uint32_t num_captured_sizes;
-	h2d_graph_t **graphs;          /* [slots][num_captured_sizes] */
-	struct verify_image *expected; /* [slots] */
+	h2d_graph_t **graphs;      /* [slots][num_captured_sizes] */
+	struct replay_slot *slots; /* [slots], with verify only */
 	struct verify_image found;
 	h2d_publication_totals_t set_up_totals; /* what the initial uploads took */
 	uint64_t launches;
@@ -46,10 +51,18 @@ static void choose_captured_sizes(struct replay_gpu *gpu)
 static int open_device(struct replay_gpu *gpu, struct tool_error *error)
 {
 	h2d_device_info_t info;
-	h2d_status_t status = h2d_device_open(0, &gpu->device);
+	uint32_t devices = 0;
+	h2d_status_t status = h2d_device_count(&devices);
 
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot open the GPU (without one, use softgpu)", status);
+		return library_error(error, "no GPU (without an AMD one, use softgpu)", status);
+	if (devices == 0) {
+		tool_error_set(error, "no GPU (without an AMD one, use softgpu)");
+		return -1;
+	}
+	status = h2d_device_open(0, &gpu->device);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot open the GPU", status);
 	status = h2d_device_get_info(gpu->device, &info);
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot describe the GPU", status);
@@ -168,15 +181,15 @@ static int create_images(struct replay_gpu *gpu, struct tool_error *error)
 	uint64_t bytes = 0;
 	bool created = verify_image_create(&gpu->found, &shape);
 
-	gpu->expected = calloc(settings->slots, sizeof(*gpu->expected));
-	for (uint32_t slot = 0; created && gpu->expected != NULL && slot < settings->slots; slot++)
-		created = verify_image_create(&gpu->expected[slot], &shape);
-	if (!created || gpu->expected == NULL) {
+	gpu->slots = calloc(settings->slots, sizeof(*gpu->slots));
+	for (uint32_t slot = 0; created && gpu->slots != NULL && slot < settings->slots; slot++)
+		created = verify_image_create(&gpu->slots[slot].expected, &shape);
+	if (!created || gpu->slots == NULL) {
 		tool_error_set(error, "out of memory for the CPU model");
 		return -1;
 	}
 	for (uint32_t slot = 0; slot < settings->slots; slot++) {
-		struct verify_image *image = &gpu->expected[slot];
+		struct verify_image *image = &gpu->slots[slot].expected;
 
 		if (read_back(gpu, slot, image, image, &bytes, error) < 0)
 			return -1;
@@ -231,9 +244,9 @@ void replay_gpu_destroy(struct replay_gpu *gpu)
 	h2d_runner_destroy(gpu->runner);
 	h2d_stream_destroy(gpu->stream);
 	h2d_device_close(gpu->device);
-	for (uint32_t slot = 0; gpu->expected != NULL && slot < gpu->settings.slots; slot++)
-		verify_image_destroy(&gpu->expected[slot]);
-	free(gpu->expected);
+	for (uint32_t slot = 0; gpu->slots != NULL && slot < gpu->settings.slots; slot++)
+		verify_image_destroy(&gpu->slots[slot].expected);
+	free(gpu->slots);
 	verify_image_destroy(&gpu->found);
 	free(gpu);
 }
@@ -271,58 +284,62 @@ static h2d_status_t publish(struct replay_gpu *gpu, const struct scheduler_batch
 	return h2d_mha_decode_prepare(gpu->runner, gpu->stream, &described, decode);
 }
 
-static int verify_step(struct replay_gpu *gpu, const struct scheduler_batch *batch,
-		       const h2d_mha_decode_step_t *decode, struct replay_gpu_step *step,
-		       struct tool_error *error)
+static int launch(struct replay_gpu *gpu, const h2d_mha_decode_step_t *decode,
+		  struct tool_error *error)
 {
-	struct verify_image *expected = &gpu->expected[decode->slot];
+	h2d_graph_t *graph = find_graph(gpu, decode->slot, decode->graph_requests);
+	h2d_status_t status;
 
-	verify_apply(expected, batch, decode->graph_requests);
-	if (read_back(gpu, decode->slot, expected, &gpu->found, &step->verified_bytes, error) < 0)
-		return -1;
-	verify_compare(expected, &gpu->found, &step->mismatch);
-	return 0;
-}
-
-int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch,
-			struct replay_gpu_step *step, struct tool_error *error)
-{
-	h2d_mha_decode_step_t decode;
-	h2d_graph_t *graph;
-	uint64_t begun_ns;
-	h2d_status_t status = h2d_runner_begin(gpu->runner, gpu->stream);
-
-	*step = (struct replay_gpu_step){0};
-	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot begin a step", status);
-	begun_ns = progress_now_ns();
-	status = publish(gpu, batch, &decode);
-	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot publish a step", status);
-	step->publication_ns = progress_now_ns() - begun_ns;
-	step->graph_requests = decode.graph_requests;
-	status = h2d_runner_finish(gpu->runner, gpu->stream);
-	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot finish the preparation of a step", status);
-	graph = find_graph(gpu, decode.slot, decode.graph_requests);
 	if (graph == NULL) {
 		tool_error_set(error, "no graph was recorded for %u requests",
-			       decode.graph_requests);
+			       decode->graph_requests);
 		return -1;
 	}
 	status = h2d_graph_launch(graph, gpu->stream);
+	/* the slot is free for another step only when its consumers have run */
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_runner_record(gpu->runner, gpu->stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot launch the graph of a step", status);
 	gpu->launches++;
 	gpu->dispatches += h2d_graph_dispatch_count(graph);
-	if (!gpu->settings.verify)
-		return 0;
-	if (replay_gpu_wait(gpu, error) < 0)
+	return 0;
+}
+
+int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch, bool measure,
+			struct replay_gpu_step *step, struct tool_error *error)
+{
+	h2d_mha_decode_step_t decode;
+	uint64_t begun_ns;
+	h2d_status_t status = h2d_runner_begin(gpu->runner, gpu->stream);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot begin a step", status);
+	begun_ns = progress_now_ns();
+	status = publish(gpu, batch, &decode);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot publish a step", status);
+	*step = (struct replay_gpu_step){
+		.graph_requests = decode.graph_requests,
+		.publication_ns = progress_now_ns() - begun_ns,
+	};
+	status = h2d_runner_finish(gpu->runner, gpu->stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return library_error(error, "cannot finish the preparation of a step", status);
+	if (launch(gpu, &decode, error) < 0)
 		return -1;
-	step->consumer_ns = progress_now_ns() - begun_ns;
-	return verify_step(gpu, batch, &decode, step, error);
+	if (measure) {
+		if (replay_gpu_wait(gpu, error) < 0)
+			return -1;
+		step->consumer_ns = progress_now_ns() - begun_ns;
+	}
+	if (gpu->settings.verify) {
+		struct replay_slot *slot = &gpu->slots[decode.slot];
+
+		verify_apply(&slot->expected, batch, decode.graph_requests);
+		slot->unverified_step = gpu->launches;
+	}
+	return 0;
 }
 
 int replay_gpu_wait(struct replay_gpu *gpu, struct tool_error *error)
@@ -332,6 +349,29 @@ int replay_gpu_wait(struct replay_gpu *gpu, struct tool_error *error)
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "the GPU did not finish", status);
 	return 0;
+}
+
+int replay_gpu_verify(struct replay_gpu *gpu, struct replay_gpu_verdict *verdict,
+		      struct tool_error *error)
+{
+	struct replay_slot *oldest = NULL;
+
+	for (uint32_t i = 0; gpu->slots != NULL && i < gpu->settings.slots; i++) {
+		struct replay_slot *slot = &gpu->slots[i];
+
+		if (slot->unverified_step != 0 &&
+		    (oldest == NULL || slot->unverified_step < oldest->unverified_step))
+			oldest = slot;
+	}
+	if (oldest == NULL)
+		return 0;
+	*verdict = (struct replay_gpu_verdict){.step = oldest->unverified_step};
+	if (read_back(gpu, (uint32_t)(oldest - gpu->slots), &oldest->expected, &gpu->found,
+		      &verdict->bytes, error) < 0)
+		return -1;
+	verify_compare(&oldest->expected, &gpu->found, &verdict->mismatch);
+	oldest->unverified_step = 0;
+	return 1;
 }
 
 void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *totals)

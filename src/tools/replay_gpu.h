@@ -25,9 +25,14 @@ struct replay_gpu_settings {
 struct replay_gpu_step {
 	uint32_t graph_requests;
 	uint64_t publication_ns; /* host time of preparing and publishing */
-	uint64_t consumer_ns;    /* preparation begun to first consumer done; with verify only */
-	uint64_t verified_bytes;
-	struct verify_mismatch mismatch; /* with verify only */
+	uint64_t consumer_ns;    /* preparation begun to first consumer done; if waited for */
+};
+
+/* What became of an earlier step. */
+struct replay_gpu_verdict {
+	uint64_t step;  /* from 1 */
+	uint64_t bytes; /* compared */
+	struct verify_mismatch mismatch;
 };
 
 struct replay_gpu;
@@ -42,14 +47,22 @@ const char *replay_gpu_device(const struct replay_gpu *gpu);
 h2d_backend_t replay_gpu_backend(const struct replay_gpu *gpu);
 
 /*
- * Publishes one decode step and replays the graph of its padded batch size. With verify it waits
- * for the GPU, reads everything back and compares; without, it waits only for a free slot.
+ * Publishes one decode step on the next slot and launches the graph of its padded batch size. It
+ * waits for the slot; only with `measure` also for the GPU, to see when the first consumer is done.
  */
-int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch,
+int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch, bool measure,
 			struct replay_gpu_step *step, struct tool_error *error);
 
-/* Waits until the GPU has done everything. */
+/* Waits until the GPU has done everything, and what it wrote can be read back. */
 int replay_gpu_wait(struct replay_gpu *gpu, struct tool_error *error);
+
+/*
+ * With verify, after replay_gpu_wait(): reads back and compares the oldest step that is not
+ * verified yet. It must be called until all are, before a slot is used again. 1: *verdict is about
+ * that step, 0: none is left, -1: an error.
+ */
+int replay_gpu_verify(struct replay_gpu *gpu, struct replay_gpu_verdict *verdict,
+		      struct tool_error *error);
 
 /* The totals of all slots since the replay began. */
 void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *totals);

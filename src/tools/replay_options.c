@@ -82,7 +82,7 @@ void replay_options_print_help(FILE *file)
 	      "  --backend NAME      packed, direct or pull (default: $ATOM_H2D_BACKEND, else packed)\n"
 	      "  --slots N           publication slots, used in turn (default 2)\n"
 	      "  --seed N            seed of the generator (default 1)\n"
-	      "  --no-verify         do not read back and compare; do not wait for the GPU each step\n"
+	      "  --no-verify         do not read back and compare\n"
 	      "  --json              print the summary as JSON\n"
 	      "  --help              print this help and exit\n"
 	      "  --version           print the version and exit\n"

@@ -38,7 +38,7 @@ struct report {
 	uint64_t consumer_dispatches;
 
 	struct samples publication_ns; /* host time of preparing and publishing one step */
-	struct samples consumer_ns;    /* preparation begun to first consumer done */
+	struct samples consumer_ns;    /* preparation begun to first consumer done, where waited for */
 
 	bool verified;
 	uint64_t verified_steps;

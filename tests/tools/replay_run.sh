@@ -119,6 +119,22 @@ if [ -c /dev/full ]; then
 	result $? "a summary that cannot be written"
 fi
 
+# The variables make the software GPU late, disorderly and incoherent; others ignore them.
+for name in packed direct pull; do
+	# shellcheck disable=SC2086 # several words
+	SOFTGPU_SEED=7 SOFTGPU_L2S=4 SOFTGPU_DELAY=200 SOFTGPU_REORDER=1 \
+		runs 0 $workload --steps 40 --slots 4 --backend $name && is verified_steps 40 &&
+		is mismatches 0
+	result $? "$name on a hostile GPU"
+done
+
+if [ "${RUN_H2D_GPU_TESTS:-0}" != 1 ]; then
+	# shellcheck disable=SC2086 # several words
+	SOFTGPU_VRAM=2M runs 3 $workload && [ ! -s "$directory/out" ] &&
+		grep -q '^h2dpub-replay: cannot .*device memory.*H2D_STATUS_OUT_OF_MEMORY' "$directory/error"
+	result $? "a GPU with too little memory is a failure of the machine, exit status 3"
+fi
+
 # Each slot is read once at the start (five arrays, no KV index exists yet), so with one slot the
 # eighth read is the block table of the first step.
 LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$H2D_BUILD_DIR/tests/tools/.libs/wrong_read.so"
