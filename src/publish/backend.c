@@ -28,7 +28,8 @@ h2d_status_t h2d_backend_from_name(const char *name, h2d_backend_t *backend)
 	unsigned int i;
 
 	if (!backend)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_backend_from_name: backend is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_backend_from_name: backend is NULL");
 	if (!name) {
 		origin = BACKEND_VARIABLE;
 		name = getenv(BACKEND_VARIABLE);

@@ -183,8 +183,9 @@ h2d_status_t h2d_buffer_wrap(h2d_owner_t *owner, const h2d_buffer_description_t 
 		return status;
 	if (shape.bytes > 0) {
 		if (!host || !device)
-			return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "buffer '%s': %s memory is NULL",
-					 description->name, host ? "device" : "host");
+			return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+					 "buffer '%s': %s memory is NULL", description->name,
+					 host ? "device" : "host");
 		status = h2d_device_check_host_memory(owner->device, description->name, host,
 						      shape.source_span);
 		if (status == H2D_STATUS_SUCCESS)

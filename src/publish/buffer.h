@@ -8,11 +8,11 @@
 
 /* The rows of a strided buffer: each is the same list of runs that are contiguous on both sides. */
 typedef struct h2d_runs {
-	size_t bytes;              /* of each run */
-	uint64_t count;            /* runs in a row */
-	ptrdiff_t *source_offset;  /* [count], bytes from the row's first byte */
+	size_t bytes;             /* of each run */
+	uint64_t count;           /* runs in a row */
+	ptrdiff_t *source_offset; /* [count], bytes from the row's first byte */
 	ptrdiff_t *destination_offset;
-	ptrdiff_t source_pitch;    /* bytes from row to row */
+	ptrdiff_t source_pitch; /* bytes from row to row */
 	ptrdiff_t destination_pitch;
 } h2d_runs_t;
 

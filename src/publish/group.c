@@ -101,7 +101,8 @@ h2d_status_t h2d_group_create(h2d_owner_t *owner, const char *name, h2d_buffer_t
 	uint32_t i, j;
 
 	if (!owner || !name || !group || (count > 0 && !buffers))
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_group_create: an argument is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_group_create: an argument is NULL");
 	status = h2d_owner_check_idle(owner, "make groups before the first begin");
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
@@ -110,16 +111,17 @@ h2d_status_t h2d_group_create(h2d_owner_t *owner, const char *name, h2d_buffer_t
 			return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 					 "group '%s': member %" PRIu32 " is NULL", name, i);
 		if (buffers[i]->owner != owner)
-			return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-					 "group '%s' of owner '%s': buffer '%s' belongs to owner '%s'",
-					 name, owner->name, buffers[i]->name,
-					 buffers[i]->owner->name);
+			return h2d_error(
+				H2D_STATUS_INVALID_ARGUMENT,
+				"group '%s' of owner '%s': buffer '%s' belongs to owner '%s'", name,
+				owner->name, buffers[i]->name, buffers[i]->owner->name);
 		for (j = 0; j < i; j++)
 			if (buffers[j] == buffers[i])
-				return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-						 "group '%s' of owner '%s' has a destination twice: "
-						 "buffer '%s'",
-						 name, owner->name, buffers[i]->name);
+				return h2d_error(
+					H2D_STATUS_INVALID_ARGUMENT,
+					"group '%s' of owner '%s' has a destination twice: "
+					"buffer '%s'",
+					name, owner->name, buffers[i]->name);
 	}
 	return h2d_group_make(owner, name, buffers, count, group);
 }
@@ -179,11 +181,11 @@ static h2d_status_t check_republication(const h2d_group_t *group, uint32_t membe
 	const h2d_owner_t *owner = group->owner;
 
 	if (!h2d_reason_is_valid(reason))
-		return h2d_error(H2D_STATUS_ALREADY_PUBLISHED,
-				 "buffer '%s' of group '%s', owner '%s': a repeated publish in epoch "
-				 "%" PRIu64 " needs a republish_reason",
-				 group->buffers[member]->name, group->name, owner->name,
-				 owner->epoch);
+		return h2d_error(
+			H2D_STATUS_ALREADY_PUBLISHED,
+			"buffer '%s' of group '%s', owner '%s': a repeated publish in epoch "
+			"%" PRIu64 " needs a republish_reason",
+			group->buffers[member]->name, group->name, owner->name, owner->epoch);
 	if (h2d_ledger_holds(owner->in_use, group->ledger_index[member]))
 		return h2d_error(H2D_STATUS_SOURCE_IN_USE,
 				 "buffer '%s' of group '%s', owner '%s': acquire_write before "
@@ -365,10 +367,11 @@ h2d_status_t h2d_group_publish(h2d_group_t *group, h2d_stream_t *stream, const i
 		return status;
 	shared = group->active > 1 && group->transport != H2D_BACKEND_DIRECT;
 	if (shared && group->in_flight_epoch == owner->epoch)
-		return h2d_error(H2D_STATUS_TRANSPORT_IN_FLIGHT,
-				 "group '%s' of owner '%s': transport counts are in flight; acquire "
-				 "sources first (of a member published in epoch %" PRIu64 ")",
-				 group->name, owner->name, owner->epoch);
+		return h2d_error(
+			H2D_STATUS_TRANSPORT_IN_FLIGHT,
+			"group '%s' of owner '%s': transport counts are in flight; acquire "
+			"sources first (of a member published in epoch %" PRIu64 ")",
+			group->name, owner->name, owner->epoch);
 	enter(group);
 	if (group->active == 0)
 		return H2D_STATUS_SUCCESS;

@@ -32,7 +32,7 @@ struct h2d_group {
 	 */
 	bool measured;
 	int64_t *measured_counts;
-	uint64_t *bytes;          /* 0: nothing to copy */
+	uint64_t *bytes; /* 0: nothing to copy */
 	uint64_t total_bytes;
 	uint64_t chunks;          /* h2d_chunk_count() of all members: the kernels' workgroups */
 	uint32_t active;          /* members with bytes */

@@ -36,9 +36,9 @@ static h2d_status_t state_error(const h2d_owner_t *owner, const char *action, co
 {
 	bool failed = owner->state == H2D_OWNER_FAILED && owner->failure[0];
 
-	return h2d_error(H2D_STATUS_INVALID_STATE, "%s: owner '%s' is %s%s%s%s", action, owner->name,
-			 state_name(owner->state), advice, failed ? "; the cause: " : "",
-			 failed ? owner->failure : "");
+	return h2d_error(H2D_STATUS_INVALID_STATE, "%s: owner '%s' is %s%s%s%s", action,
+			 owner->name, state_name(owner->state), advice,
+			 failed ? "; the cause: " : "", failed ? owner->failure : "");
 }
 
 /* The checks of a stream that do not depend on the epoch. */
@@ -135,7 +135,8 @@ h2d_status_t h2d_owner_create(h2d_device_t *device, h2d_registry_t *registry,
 	h2d_owner_t *made;
 
 	if (!device || !owner)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_owner_create: an argument is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_owner_create: an argument is NULL");
 	if (!options)
 		options = &defaults;
 	if (!h2d_backend_name(options->backend))
@@ -324,7 +325,8 @@ h2d_status_t h2d_owner_begin(h2d_owner_t *owner, h2d_stream_t *stream)
 	uint32_t word;
 
 	if (!owner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_owner_begin: an argument is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_owner_begin: an argument is NULL");
 	if (owner->state != H2D_OWNER_IDLE && owner->state != H2D_OWNER_SEALED)
 		return state_error(owner, "cannot begin", "");
 	status = check_stream(owner, stream);
@@ -359,7 +361,8 @@ h2d_status_t h2d_owner_finish(h2d_owner_t *owner, h2d_stream_t *stream)
 	h2d_status_t status;
 
 	if (!owner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_owner_finish: an argument is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_owner_finish: an argument is NULL");
 	status = h2d_owner_check_active(owner, stream, "finish of", owner->name);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
@@ -388,7 +391,8 @@ h2d_status_t h2d_owner_resume(h2d_owner_t *owner, h2d_stream_t *stream)
 	h2d_status_t status;
 
 	if (!owner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_owner_resume: an argument is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_owner_resume: an argument is NULL");
 	if (owner->state != H2D_OWNER_SEALED)
 		return state_error(owner, "cannot resume", "");
 	if (!pthread_equal(owner->thread, pthread_self()))
@@ -408,7 +412,8 @@ h2d_status_t h2d_owner_record(h2d_owner_t *owner, h2d_stream_t *stream)
 	h2d_status_t status;
 
 	if (!owner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_owner_record: an argument is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_owner_record: an argument is NULL");
 	if (owner->state != H2D_OWNER_SEALED)
 		return state_error(owner, "cannot record", "");
 	status = check_original_stream(owner, stream);

@@ -22,8 +22,8 @@ struct h2d_owner {
 
 	h2d_owner_state_t state;
 	uint64_t epoch;
-	pthread_t thread;         /* of the last begin, as are: */
-	h2d_stream_t *stream;     /* retained; NULL before the first begin */
+	pthread_t thread;     /* of the last begin, as are: */
+	h2d_stream_t *stream; /* retained; NULL before the first begin */
 	uint64_t stream_identity;
 
 	/*

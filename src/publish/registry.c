@@ -45,12 +45,12 @@ static h2d_status_t insert(void **tree, const h2d_interval_t *interval, const ch
 	found = *(const h2d_interval_t *const *)node;
 	if (found == interval)
 		return H2D_STATUS_SUCCESS;
-	return h2d_error(H2D_STATUS_OVERLAP,
-			 "buffer '%s' of owner '%s': %s overlaps that of buffer '%s' of owner '%s': "
-			 "[0x%" PRIxPTR ", 0x%" PRIxPTR ") and [0x%" PRIxPTR ", 0x%" PRIxPTR ")",
-			 interval->buffer_name, interval->owner_name, kind, found->buffer_name,
-			 found->owner_name, interval->begin, interval->end, found->begin,
-			 found->end);
+	return h2d_error(
+		H2D_STATUS_OVERLAP,
+		"buffer '%s' of owner '%s': %s overlaps that of buffer '%s' of owner '%s': "
+		"[0x%" PRIxPTR ", 0x%" PRIxPTR ") and [0x%" PRIxPTR ", 0x%" PRIxPTR ")",
+		interval->buffer_name, interval->owner_name, kind, found->buffer_name,
+		found->owner_name, interval->begin, interval->end, found->begin, found->end);
 }
 
 static void remove_interval(void **tree, const h2d_interval_t *interval)
@@ -62,7 +62,8 @@ static void remove_interval(void **tree, const h2d_interval_t *interval)
 h2d_status_t h2d_registry_create(h2d_registry_t **registry)
 {
 	if (!registry)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_registry_create: registry is NULL");
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_registry_create: registry is NULL");
 	*registry = calloc(1, sizeof(**registry));
 	if (!*registry)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a registry");

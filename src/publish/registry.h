@@ -5,7 +5,8 @@
 
 #include <h2dpub/publication.h>
 
-/* The bytes [begin, end) of one buffer in one address space. Must stay in place while registered. */
+/* The bytes [begin, end) of one buffer in one address space. Must stay in place while registered.
+ */
 typedef struct h2d_interval {
 	uintptr_t begin;
 	uintptr_t end;

@@ -31,7 +31,8 @@ static h2d_status_t parse_side(const h2d_buffer_description_t *description, cons
 			       const int64_t *given, size_t *span, bool *strided)
 {
 	int64_t strides[H2D_MAX_DIMENSIONS];
-	int64_t extent = 1, packed = 1; /* elements spanned by the dimensions inside; and if packed */
+	int64_t extent = 1,
+		packed = 1; /* elements spanned by the dimensions inside; and if packed */
 	int64_t step;
 	uint32_t i;
 

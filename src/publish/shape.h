@@ -6,12 +6,12 @@
 #include "publish/buffer.h"
 
 typedef struct h2d_shape {
-	size_t bytes;             /* of all elements */
-	size_t source_span;       /* from the first to behind the last byte; 0: no elements */
+	size_t bytes;       /* of all elements */
+	size_t source_span; /* from the first to behind the last byte; 0: no elements */
 	size_t destination_span;
-	bool strided;             /* not contiguous on one of the sides */
+	bool strided; /* not contiguous on one of the sides */
 	uint64_t row_capacity;
-	uint64_t capacity;        /* in the description's unit */
+	uint64_t capacity; /* in the description's unit */
 	uint64_t bytes_per_count;
 } h2d_shape_t;
 

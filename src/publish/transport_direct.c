@@ -13,10 +13,10 @@
 /*
  * The packets of a publication whose first active member this is.
  *
- * The closing fence is not folded into the barrier-AND: a packet may acquire before it waits for its
- * dependency, and would then acquire nothing of what the copies write. It acquires at system scope,
- * since DMA engines may be outside the caches that an agent acquire invalidates; a consumer that
- * acquires at agent scope only could not do without it, so omit_end_fence does not apply.
+ * The closing fence is not folded into the barrier-AND: a packet may acquire before it waits for
+ * its dependency, and would then acquire nothing of what the copies write. It acquires at system
+ * scope, since DMA engines may be outside the caches that an agent acquire invalidates; a consumer
+ * that acquires at agent scope only could not do without it, so omit_end_fence does not apply.
  */
 void h2d_direct_prepare(h2d_buffer_t *buffer)
 {
@@ -26,13 +26,13 @@ void h2d_direct_prepare(h2d_buffer_t *buffer)
 			   buffer->gate);
 	h2d_packet_barrier(&buffer->direct_packets[1], true, H2D_FENCE_SYSTEM, H2D_FENCE_NONE,
 			   buffer->copied, none);
-	h2d_packet_barrier(&buffer->direct_packets[2], true, H2D_FENCE_SYSTEM, H2D_FENCE_AGENT, none,
-			   none);
+	h2d_packet_barrier(&buffer->direct_packets[2], true, H2D_FENCE_SYSTEM, H2D_FENCE_AGENT,
+			   none, none);
 }
 
 /* Copies rows of a strided buffer run by run; *left counts the copies that remain to be issued. */
-static h2d_status_t copy_runs(const h2d_buffer_t *buffer, uint64_t rows,
-			      const h2d_buffer_t *first, uint64_t *left)
+static h2d_status_t copy_runs(const h2d_buffer_t *buffer, uint64_t rows, const h2d_buffer_t *first,
+			      uint64_t *left)
 {
 	const h2d_runs_t *runs = &buffer->runs;
 	h2d_status_t status;
@@ -40,8 +40,8 @@ static h2d_status_t copy_runs(const h2d_buffer_t *buffer, uint64_t rows,
 
 	for (row = 0; row < rows; row++) {
 		const uint8_t *source = buffer->source + (ptrdiff_t)row * runs->source_pitch;
-		uint8_t *destination = buffer->destination +
-				       (ptrdiff_t)row * runs->destination_pitch;
+		uint8_t *destination =
+			buffer->destination + (ptrdiff_t)row * runs->destination_pitch;
 
 		for (run = 0; run < runs->count; run++) {
 			status = h2d_device_copy_async(buffer->owner->device,
@@ -101,8 +101,8 @@ h2d_status_t h2d_direct_submit(h2d_group_t *group, h2d_stream_t *stream)
 		copies += buffer->strided ? buffer->runs.count * row_count(group, i) : 1;
 	}
 	/*
-	 * The packets go first: if the queue is full, nothing at all is enqueued. The copies find the
-	 * gate closed or open, both are right.
+	 * The packets go first: if the queue is full, nothing at all is enqueued. The copies find
+	 * the gate closed or open, both are right.
 	 */
 	h2d_device_store_signal(first->gate, 1);
 	h2d_device_store_signal(first->copied, (hsa_signal_value_t)copies);

@@ -18,8 +18,8 @@ enum { WAIT_PACKET, SCATTER_PACKET, FENCE_PACKET, PACKED_PACKETS };
 
 struct h2d_packed {
 	h2d_device_t *device;
-	void *arena;           /* pinned: headers, then payload */
-	void *device_memory;   /* the table of members, then: */
+	void *arena;         /* pinned: headers, then payload */
+	void *device_memory; /* the table of members, then: */
 	uint8_t *device_arena;
 	struct h2d_scatter_arguments *arguments;
 	hsa_signal_t copied;
@@ -89,8 +89,8 @@ h2d_status_t h2d_packed_create(h2d_group_t *group)
 		status = h2d_device_allocate(owner->device, table_size + arena_size,
 					     &packed->device_memory);
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_device_allocate_kernel_arguments(owner->device,
-							      sizeof(*packed->arguments), &arguments);
+		status = h2d_device_allocate_kernel_arguments(
+			owner->device, sizeof(*packed->arguments), &arguments);
 	packed->arguments = arguments;
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_device_create_signal(owner->device, 0, &packed->copied);

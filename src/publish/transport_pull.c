@@ -21,7 +21,7 @@ enum { PULL_PACKET, PULL_FENCE_PACKET, PULL_PACKETS };
 
 struct h2d_pull {
 	h2d_device_t *device;
-	void *memory;                         /* kernel arguments: the group's, then each member's */
+	void *memory; /* kernel arguments: the group's, then each member's */
 	struct h2d_pull_arguments *arguments; /* all members */
 	uint8_t *single;                      /* member i alone, at i * single_size */
 	size_t single_size;
@@ -63,7 +63,8 @@ h2d_status_t h2d_pull_create(h2d_group_t *group)
 	status = h2d_device_get_kernel(owner->device, "h2d_pull", &kernel);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_device_allocate_kernel_arguments(
-			owner->device, arguments_size(group->size) + group->size * pull->single_size,
+			owner->device,
+			arguments_size(group->size) + group->size * pull->single_size,
 			&pull->memory);
 	if (status != H2D_STATUS_SUCCESS) {
 		h2d_pull_destroy(pull);
@@ -79,8 +80,8 @@ h2d_status_t h2d_pull_create(h2d_group_t *group)
 	}
 	h2d_packet_dispatch(&pull->packets[PULL_PACKET], &kernel, 1, H2D_CHUNK_WORKGROUP_SIZE,
 			    pull->arguments, H2D_FENCE_SYSTEM, H2D_FENCE_AGENT);
-	h2d_packet_barrier(&pull->packets[PULL_FENCE_PACKET], true, H2D_FENCE_AGENT, H2D_FENCE_AGENT,
-			   (hsa_signal_t){0}, (hsa_signal_t){0});
+	h2d_packet_barrier(&pull->packets[PULL_FENCE_PACKET], true, H2D_FENCE_AGENT,
+			   H2D_FENCE_AGENT, (hsa_signal_t){0}, (hsa_signal_t){0});
 	pull->packet_count = owner->omit_end_fence ? PULL_FENCE_PACKET : PULL_PACKETS;
 	group->pull = pull;
 	return H2D_STATUS_SUCCESS;

@@ -8,7 +8,7 @@
 
 struct copy_spy {
 	uint64_t calls;
-	uint64_t fail_at; /* this call fails, counted from 1; 0: none */
+	uint64_t fail_at;    /* this call fails, counted from 1; 0: none */
 	void (*after)(void); /* called after each copy that was passed on */
 	/* Of the last call: */
 	const void *source;

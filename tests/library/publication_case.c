@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of publications share: a pair of buffers, gates on a stream, values on the device. */
+/* What the tests of publications share: a pair of buffers, gates on a stream, values on the device.
+ */
 #include "publication_case.h"
 
 #include <pthread.h>
@@ -10,10 +11,10 @@
 #include "hsa/kernel_arguments.h"
 #include "hsa/stream.h"
 
-#define MAXIMUM_OWNERS  8
-#define MAXIMUM_BLOCKS  256
-#define COPIES_SIZE     ((size_t)1 << 18)
-#define TIMEOUT_NS      UINT64_C(5000000000)
+#define MAXIMUM_OWNERS 8
+#define MAXIMUM_BLOCKS 256
+#define COPIES_SIZE    ((size_t)1 << 18)
+#define TIMEOUT_NS     UINT64_C(5000000000)
 
 h2d_registry_t *case_registry;
 
@@ -71,14 +72,15 @@ void case_teardown(void)
 h2d_owner_t *case_owner(const h2d_owner_options_t *options)
 {
 	ck_assert_uint_lt(owner_count, MAXIMUM_OWNERS);
-	check_success(h2d_owner_create(fixture_device, case_registry, options, &owners[owner_count]));
+	check_success(
+		h2d_owner_create(fixture_device, case_registry, options, &owners[owner_count]));
 	return owners[owner_count++];
 }
 
 h2d_owner_t *case_owner_of(const char *name, h2d_backend_t backend)
 {
-	return case_owner(&(h2d_owner_options_t){
-		.name = name, .backend = backend, .timeout_ns = TIMEOUT_NS});
+	return case_owner(
+		&(h2d_owner_options_t){.name = name, .backend = backend, .timeout_ns = TIMEOUT_NS});
 }
 
 h2d_buffer_t *case_buffer(h2d_owner_t *owner, const char *name, size_t element_size,
@@ -104,7 +106,7 @@ struct pair pair_make(const char *name, h2d_backend_t backend)
 	pair.a = case_buffer(pair.owner, "a", 4, 16, 0, H2D_COUNT_ROWS);
 	pair.b = case_buffer(pair.owner, "b", 4, 16, 0, H2D_COUNT_ROWS);
 	check_success(h2d_group_create(pair.owner, "pair", (h2d_buffer_t *[]){pair.a, pair.b}, 2,
-				    &pair.group));
+				       &pair.group));
 	return pair;
 }
 
@@ -173,7 +175,8 @@ void fill_destination_bytes(h2d_buffer_t *buffer, uint8_t value)
 
 	ck_assert_ptr_nonnull(bytes);
 	memset(bytes, value, size);
-	check_success(h2d_device_write(fixture_device, h2d_buffer_device(buffer), bytes, size, TIMEOUT_NS));
+	check_success(h2d_device_write(fixture_device, h2d_buffer_device(buffer), bytes, size,
+				       TIMEOUT_NS));
 	free(bytes);
 }
 
@@ -184,7 +187,8 @@ static void *read_back(const void *device_memory, size_t size)
 	ck_assert_ptr_nonnull(bytes);
 	check_success(h2d_stream_synchronize(fixture_stream));
 	if (size > 0)
-		check_success(h2d_device_read(fixture_device, bytes, device_memory, size, TIMEOUT_NS));
+		check_success(
+			h2d_device_read(fixture_device, bytes, device_memory, size, TIMEOUT_NS));
 	return bytes;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of publications share: a pair of buffers, gates on a stream, values on the device. */
+/* What the tests of publications share: a pair of buffers, gates on a stream, values on the device.
+ */
 #ifndef H2DPUB_TESTS_PUBLICATION_CASE_H
 #define H2DPUB_TESTS_PUBLICATION_CASE_H
 
@@ -14,7 +15,7 @@
 #define BACKENDS 3 /* loop tests run with _i = each h2d_backend_t */
 
 /* The call fails with this status and a message that contains the fragment. */
-#define check_fails(call, status, fragment)                                                           \
+#define check_fails(call, status, fragment)                                                        \
 	do {                                                                                       \
 		h2d_status_t ck_actual = (call);                                                   \
 		ck_assert_msg(ck_actual == (status), "%s instead of %s",                           \

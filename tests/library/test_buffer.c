@@ -141,8 +141,8 @@ START_TEST(P15_transport_selection_preserves_fallback_and_owner_lifecycle)
 	check_success(h2d_owner_begin(owner, fixture_stream));
 	fill_source(a, 31);
 	check_success(h2d_group_publish(group, fixture_stream, (int64_t[]){8}, NULL));
-	check_fails(h2d_group_use_transport(group, H2D_BACKEND_PULL, NULL), H2D_STATUS_INVALID_STATE,
-		    "during initialization");
+	check_fails(h2d_group_use_transport(group, H2D_BACKEND_PULL, NULL),
+		    H2D_STATUS_INVALID_STATE, "during initialization");
 	check_fails(h2d_group_publish(group, fixture_stream, (int64_t[]){8}, NULL),
 		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 	check_success(h2d_owner_finish(owner, fixture_stream));
@@ -169,8 +169,8 @@ START_TEST(P11_noncontiguous_direct_does_not_copy_unselected_columns)
 	memcpy(description.device_strides, (int64_t[]){10, 2}, 2 * sizeof(int64_t));
 	check_success(h2d_buffer_wrap(owner, &description, host, device, &strided));
 	plain = case_buffer(owner, "plain", 4, 16, 0, H2D_COUNT_ROWS);
-	check_success(h2d_group_create(owner, "mixed", (h2d_buffer_t *[]){plain, strided}, 2,
-				       &group));
+	check_success(
+		h2d_group_create(owner, "mixed", (h2d_buffer_t *[]){plain, strided}, 2, &group));
 	check_success(h2d_owner_select_transports(owner));
 	ck_assert_int_eq(h2d_group_transport(group), H2D_BACKEND_DIRECT);
 	if (_i == H2D_BACKEND_DIRECT)
@@ -196,7 +196,8 @@ START_TEST(P11_noncontiguous_direct_does_not_copy_unselected_columns)
 }
 END_TEST
 
-/* Rows that are contiguous inside travel as one copy each; three dimensions, one of them strided. */
+/* Rows that are contiguous inside travel as one copy each; three dimensions, one of them strided.
+ */
 START_TEST(strided_rows_are_copied_by_contiguous_runs)
 {
 	h2d_owner_t *owner = case_owner_of("slot", H2D_BACKEND_DIRECT);

@@ -32,8 +32,11 @@ static const size_t k01_bytes_per_count[K01_MEMBERS] = {12, 8, 1, 1};
 START_TEST(K01_mixed_bytes_padding_dynamic_counts_and_graph_replay)
 {
 	static const int64_t steps[][K01_MEMBERS] = {
-		{2, 1027, 17, 41}, {0, 3, OMITTED, 1},   {1, OMITTED, OMITTED, OMITTED},
-		{OMITTED, OMITTED, OMITTED, OMITTED},     {5, 1031, 19, 42},
+		{2, 1027, 17, 41},
+		{0, 3, OMITTED, 1},
+		{1, OMITTED, OMITTED, OMITTED},
+		{OMITTED, OMITTED, OMITTED, OMITTED},
+		{5, 1031, 19, 42},
 	};
 	h2d_owner_t *owner = case_owner_of("slot", (h2d_backend_t)_i);
 	h2d_buffer_t *members[K01_MEMBERS];
@@ -282,7 +285,8 @@ START_TEST(K05_owner_packs_consumer_boundaries_and_keeps_supported_fallback)
 
 	check_success(h2d_buffer_wrap(owner, &description, host, z_memory, &z));
 	check_success(h2d_group_create(owner, "producer", (h2d_buffer_t *[]){x, y}, 2, &producer));
-	check_success(h2d_group_create(owner, "consumer", (h2d_buffer_t *[]){x, y, z}, 3, &consumer));
+	check_success(
+		h2d_group_create(owner, "consumer", (h2d_buffer_t *[]){x, y, z}, 3, &consumer));
 	check_success(h2d_owner_select_transports(owner));
 	ck_assert_int_eq(h2d_group_transport(consumer),
 			 strided ? H2D_BACKEND_DIRECT : H2D_BACKEND_PACKED);
@@ -436,8 +440,9 @@ static Suite *packed_suite(void)
 	tcase_add_loop_test(tcase, K05_owner_packs_consumer_boundaries_and_keeps_supported_fallback,
 			    0, 2);
 	tcase_add_test(tcase, only_uncovered_groups_are_packed);
-	tcase_add_loop_test(tcase, K06_disjoint_single_member_publications_do_not_borrow_packed_header,
-			    0, BACKENDS);
+	tcase_add_loop_test(tcase,
+			    K06_disjoint_single_member_publications_do_not_borrow_packed_header, 0,
+			    BACKENDS);
 	tcase_add_loop_test(tcase, K07_direct_member_preserves_an_in_flight_packed_arena, 0,
 			    BACKENDS);
 	suite_add_tcase(suite, tcase);

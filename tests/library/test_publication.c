@@ -23,8 +23,8 @@ START_TEST(P01_group_validation_is_atomic_and_retryable)
 	fill_source(pair.b, 22);
 	check_success(h2d_group_set_count(pair.group, pair.a, 8));
 	check_success(h2d_group_set_count(pair.group, pair.b, bad));
-	check_fails(h2d_group_publish(pair.group, fixture_stream, NULL, NULL), H2D_STATUS_OUT_OF_RANGE,
-		 "'b' of group 'pair', owner 'slot'");
+	check_fails(h2d_group_publish(pair.group, fixture_stream, NULL, NULL),
+		    H2D_STATUS_OUT_OF_RANGE, "'b' of group 'pair', owner 'slot'");
 	ck_assert_ptr_nonnull(strstr(h2d_error_message(), value));
 	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "16], its capacity"));
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 0);
@@ -52,14 +52,15 @@ START_TEST(P02_direct_and_groups_share_epoch_including_later_phases)
 	check_success(h2d_owner_begin(pair.owner, fixture_stream));
 	check_success(h2d_buffer_publish(pair.a, fixture_stream, 8, NULL));
 	check_fails(publish_two(pair.group, fixture_stream, 8, 8), H2D_STATUS_ALREADY_PUBLISHED,
-		 "republish_reason");
+		    "republish_reason");
 	check_success(h2d_buffer_publish(pair.b, fixture_stream, 8, NULL));
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 	check_success(h2d_owner_resume(pair.owner, fixture_stream));
 	ck_assert_uint_eq(h2d_owner_epoch(pair.owner), 1);
 	check_fails(h2d_group_publish(other, fixture_stream, (int64_t[]){8}, NULL),
-		 H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
-	check_fails(h2d_owner_begin(pair.owner, fixture_stream), H2D_STATUS_INVALID_STATE, "cannot begin");
+		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
+	check_fails(h2d_owner_begin(pair.owner, fixture_stream), H2D_STATUS_INVALID_STATE,
+		    "cannot begin");
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 }
 END_TEST
@@ -75,8 +76,8 @@ START_TEST(P04_omitted_members_differ_from_explicit_empty_publication)
 	check_success(publish_two(pair.group, fixture_stream, 0, OMITTED));
 	h2d_owner_get_totals(pair.owner, &after);
 	ck_assert_mem_eq(&before, &after, sizeof(before));
-	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 0, NULL), H2D_STATUS_ALREADY_PUBLISHED,
-		 "republish_reason");
+	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 0, NULL),
+		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 	fill_source(pair.b, 22);
 	check_success(h2d_buffer_publish(pair.b, fixture_stream, 8, NULL));
 	expect_values(h2d_buffer_device(pair.b), 0, 8, 22);
@@ -98,9 +99,9 @@ START_TEST(P04_explicit_zero_keeps_the_source_writable)
 	check_success(h2d_buffer_acquire_write(pair.a, fixture_stream, "corrected"));
 	fill_source(pair.a, 5);
 	check_success(h2d_group_publish(pair.group, fixture_stream, (int64_t[]){3, OMITTED},
-				     (const char *[]){"corrected", NULL}));
-	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 3, "again"), H2D_STATUS_SOURCE_IN_USE,
-		 "acquire_write");
+					(const char *[]){"corrected", NULL}));
+	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 3, "again"),
+		    H2D_STATUS_SOURCE_IN_USE, "acquire_write");
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 	expect_values(h2d_buffer_device(pair.a), 0, 3, 5);
 	expect_values(h2d_buffer_device(pair.a), 3, 16, 0);
@@ -117,17 +118,17 @@ START_TEST(P05_reason_does_not_release_source_and_reacquire_does_not_reset_ledge
 	check_success(h2d_buffer_publish_rows(pair.a, fixture_stream, -1, NULL));
 	first = consume(fixture_stream, h2d_buffer_device(pair.a), 64);
 	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 16, "corrected"),
-		 H2D_STATUS_SOURCE_IN_USE, "acquire_write");
-	check_fails(h2d_buffer_acquire_write(pair.a, fixture_stream, NULL), H2D_STATUS_ALREADY_PUBLISHED,
-		 "republish_reason");
+		    H2D_STATUS_SOURCE_IN_USE, "acquire_write");
+	check_fails(h2d_buffer_acquire_write(pair.a, fixture_stream, NULL),
+		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 	check_fails(h2d_buffer_acquire_write(pair.a, fixture_stream, " \t\n"),
-		 H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
+		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 	check_success(h2d_buffer_acquire_write(pair.a, fixture_stream, "corrected"));
 	fill_source(pair.a, 22);
-	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 16, NULL), H2D_STATUS_ALREADY_PUBLISHED,
-		 "republish_reason");
-	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 16, "  "), H2D_STATUS_ALREADY_PUBLISHED,
-		 "republish_reason");
+	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 16, NULL),
+		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
+	check_fails(h2d_buffer_publish(pair.a, fixture_stream, 16, "  "),
+		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 	check_success(h2d_buffer_publish(pair.a, fixture_stream, 16, "corrected"));
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 	expect_values(first, 0, 16, 11);
@@ -139,15 +140,16 @@ START_TEST(check_writable_asks_for_every_member_and_grants_nothing)
 {
 	struct pair pair = pair_open("slot", (h2d_backend_t)_i);
 
-	check_fails(h2d_group_check_writable(pair.group, fixture_stream), H2D_STATUS_INVALID_STATE, "idle");
+	check_fails(h2d_group_check_writable(pair.group, fixture_stream), H2D_STATUS_INVALID_STATE,
+		    "idle");
 	check_success(h2d_owner_begin(pair.owner, fixture_stream));
 	check_success(h2d_group_check_writable(pair.group, fixture_stream));
 	check_success(h2d_buffer_publish(pair.b, fixture_stream, 0, NULL));
-	check_fails(h2d_group_check_writable(pair.group, fixture_stream), H2D_STATUS_ALREADY_PUBLISHED,
-		 "'b' of group 'pair'");
+	check_fails(h2d_group_check_writable(pair.group, fixture_stream),
+		    H2D_STATUS_ALREADY_PUBLISHED, "'b' of group 'pair'");
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 	check_fails(h2d_group_check_writable(pair.group, fixture_stream), H2D_STATUS_INVALID_STATE,
-		 "sealed");
+		    "sealed");
 	check_success(h2d_owner_begin(pair.owner, fixture_stream));
 	check_success(h2d_group_check_writable(pair.group, fixture_stream));
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
@@ -160,7 +162,8 @@ START_TEST(counts_persist_and_belong_to_members)
 	h2d_buffer_t *stranger = case_buffer(pair.owner, "stranger", 4, 16, 0, H2D_COUNT_ROWS);
 
 	check_success(h2d_owner_select_transports(pair.owner));
-	check_fails(h2d_group_set_count(pair.group, stranger, 1), H2D_STATUS_NOT_FOUND, "'stranger'");
+	check_fails(h2d_group_set_count(pair.group, stranger, 1), H2D_STATUS_NOT_FOUND,
+		    "'stranger'");
 	check_success(h2d_group_set_count(pair.group, pair.a, 2));
 	fill_source(pair.a, 1);
 	check_success(h2d_owner_begin(pair.owner, fixture_stream));
@@ -225,7 +228,7 @@ START_TEST(P10_rows_and_flat_prefix_are_distinct_and_legacy_copy_keeps_rows)
 	fill_source(b, 22);
 	check_success(publish_two(group, fixture_stream, 15, OMITTED));
 	check_fails(h2d_buffer_publish_rows(b, fixture_stream, 4, NULL), H2D_STATUS_OUT_OF_RANGE,
-		 "4 rows, but its capacity is 3");
+		    "4 rows, but its capacity is 3");
 	check_success(h2d_buffer_publish_rows(b, fixture_stream, 1, NULL));
 	check_success(h2d_owner_finish(owner, fixture_stream));
 	expect_values(h2d_buffer_device(a), 0, 15, 11);
@@ -258,7 +261,8 @@ START_TEST(P17_repeated_and_changing_prefixes_preserve_contents_and_tail)
 		fill_source(a, (int32_t)step + 1);
 		fill_source(b, -(int32_t)step - 1);
 		/* Alternately alone and together with b. */
-		check_success(publish_two(group, fixture_stream, count, step % 2 ? count : OMITTED));
+		check_success(
+			publish_two(group, fixture_stream, count, step % 2 ? count : OMITTED));
 		check_success(h2d_owner_finish(owner, fixture_stream));
 		for (i = 0; i < 3 * rows[step]; i++) {
 			expected_a[i] = (int32_t)step + 1;
@@ -279,20 +283,18 @@ START_TEST(degenerate_shapes_publish)
 	h2d_group_t *group = NULL, *nobody = NULL;
 	const int64_t value = -5;
 
-	check_success(h2d_buffer_allocate(owner,
-				       &(h2d_buffer_description_t){.name = "scalar",
-								   .element_size = 8},
-				       &scalar));
-	check_success(h2d_buffer_allocate(owner,
-				       &(h2d_buffer_description_t){.name = "empty",
-								   .element_size = 4,
-								   .dimensions = 2,
-								   .shape = {4, 0}},
-				       &empty));
+	check_success(h2d_buffer_allocate(
+		owner, &(h2d_buffer_description_t){.name = "scalar", .element_size = 8}, &scalar));
+	check_success(h2d_buffer_allocate(
+		owner,
+		&(h2d_buffer_description_t){
+			.name = "empty", .element_size = 4, .dimensions = 2, .shape = {4, 0}},
+		&empty));
 	ck_assert_uint_eq(h2d_buffer_capacity(scalar), 1);
 	ck_assert_uint_eq(h2d_buffer_capacity(empty), 4);
 	ck_assert_uint_eq(h2d_buffer_bytes_per_count(empty), 0);
-	check_success(h2d_group_create(owner, "both", (h2d_buffer_t *[]){scalar, empty}, 2, &group));
+	check_success(
+		h2d_group_create(owner, "both", (h2d_buffer_t *[]){scalar, empty}, 2, &group));
 	check_success(h2d_group_create(owner, "nobody", NULL, 0, &nobody));
 	check_success(h2d_owner_select_transports(owner));
 	check_success(h2d_owner_begin(owner, fixture_stream));
@@ -346,7 +348,8 @@ START_TEST(P20_slot_rotation_waits_before_payload_changes)
 		fill_source(pair->b, 100 + epoch);
 		delay(fixture_stream, 3);
 		/* Alone in one epoch, packed with the other in the next. */
-		check_success(publish_two(pair->group, fixture_stream, 16, epoch % 4 < 2 ? OMITTED : 16));
+		check_success(
+			publish_two(pair->group, fixture_stream, 16, epoch % 4 < 2 ? OMITTED : 16));
 		copies[epoch][0] = consume(fixture_stream, h2d_buffer_device(pair->a), 64);
 		copies[epoch][1] = consume(fixture_stream, h2d_buffer_device(pair->b), 64);
 		check_success(h2d_owner_finish(pair->owner, fixture_stream));
@@ -426,10 +429,10 @@ START_TEST(P21_publish_before_graph_replay_and_reject_actual_capture)
 	check_success(publish_two(pair.group, fixture_stream, 16, 16));
 	check_success(h2d_graph_begin_capture(fixture_stream));
 	output = consume(fixture_stream, address, 64);
-	check_fails(publish_two(pair.group, fixture_stream, OMITTED, OMITTED), H2D_STATUS_CAPTURE_ACTIVE,
-		 "actual graph capture");
+	check_fails(publish_two(pair.group, fixture_stream, OMITTED, OMITTED),
+		    H2D_STATUS_CAPTURE_ACTIVE, "actual graph capture");
 	check_fails(h2d_owner_finish(pair.owner, fixture_stream), H2D_STATUS_CAPTURE_ACTIVE,
-		 "actual graph capture");
+		    "actual graph capture");
 	check_success(h2d_graph_end_capture(fixture_stream, &graph));
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 	for (epoch = 0; epoch < 3; epoch++) {
@@ -474,8 +477,10 @@ START_TEST(totals_count_what_was_enqueued)
 	ck_assert_uint_eq(single.publications, 2);
 	ck_assert_uint_eq(single.bytes, 96);
 	ck_assert_uint_eq(single.packed_bytes, both.packed_bytes);
-	ck_assert_uint_eq(single.dma_copies, both.dma_copies + (backend == H2D_BACKEND_PULL ? 0 : 1));
-	ck_assert_uint_eq(single.dispatches, both.dispatches + (backend == H2D_BACKEND_PULL ? 1 : 0));
+	ck_assert_uint_eq(single.dma_copies,
+			  both.dma_copies + (backend == H2D_BACKEND_PULL ? 0 : 1));
+	ck_assert_uint_eq(single.dispatches,
+			  both.dispatches + (backend == H2D_BACKEND_PULL ? 1 : 0));
 }
 END_TEST
 
@@ -493,17 +498,16 @@ static Suite *publication_suite(void)
 	tcase_add_loop_test(tcase, P04_omitted_members_differ_from_explicit_empty_publication, 0,
 			    BACKENDS);
 	tcase_add_loop_test(tcase, P04_explicit_zero_keeps_the_source_writable, 0, BACKENDS);
-	tcase_add_loop_test(
-		tcase, P05_reason_does_not_release_source_and_reacquire_does_not_reset_ledger, 0,
-		BACKENDS);
+	tcase_add_loop_test(tcase,
+			    P05_reason_does_not_release_source_and_reacquire_does_not_reset_ledger,
+			    0, BACKENDS);
 	tcase_add_loop_test(tcase, check_writable_asks_for_every_member_and_grants_nothing, 0,
 			    BACKENDS);
 	tcase_add_loop_test(tcase, counts_persist_and_belong_to_members, 0, BACKENDS);
 	tcase_add_loop_test(tcase, P09_mixed_representation_is_bitwise_and_tail_preserved, 0,
 			    BACKENDS * ELEMENT_SIZES);
-	tcase_add_loop_test(tcase,
-			    P10_rows_and_flat_prefix_are_distinct_and_legacy_copy_keeps_rows, 0,
-			    BACKENDS);
+	tcase_add_loop_test(tcase, P10_rows_and_flat_prefix_are_distinct_and_legacy_copy_keeps_rows,
+			    0, BACKENDS);
 	tcase_add_loop_test(tcase, P17_repeated_and_changing_prefixes_preserve_contents_and_tail, 0,
 			    BACKENDS * UNITS);
 	tcase_add_loop_test(tcase, degenerate_shapes_publish, 0, BACKENDS);

@@ -160,7 +160,8 @@ START_TEST(full_queue_enqueues_nothing)
 	gate_close(small_stream);
 	fill_queue(1);
 	copy_spy.calls = 0;
-	check_fails(publish_two(pair.group, small_stream, 16, 16), H2D_STATUS_QUEUE_FULL, "no room");
+	check_fails(publish_two(pair.group, small_stream, 16, 16), H2D_STATUS_QUEUE_FULL,
+		    "no room");
 	ck_assert_uint_eq(copy_spy.calls, 0);
 	ck_assert_int_eq(h2d_owner_state(pair.owner), H2D_OWNER_FAILED);
 	gate_open();
@@ -317,8 +318,9 @@ static Suite *failure_suite(void)
 	tcase_add_checked_fixture(tcase, case_setup, failure_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, P12_partial_enqueue_poison_prevents_next_forward);
-	tcase_add_loop_test(tcase, P18_single_member_failure_poison_and_invalid_counts_are_retryable,
-			    0, H2D_BACKEND_PULL);
+	tcase_add_loop_test(tcase,
+			    P18_single_member_failure_poison_and_invalid_counts_are_retryable, 0,
+			    H2D_BACKEND_PULL);
 	tcase_add_test(tcase, packed_copy_failure_poisons_before_anything_lands);
 	tcase_add_test(tcase, K03_packed_failure_after_dma_poison_retains_arena);
 	tcase_add_loop_test(tcase, full_queue_enqueues_nothing, 0, BACKENDS);

@@ -11,7 +11,13 @@
 
 /* A call made by a thread of its own, and what came of it. */
 struct foreign_call {
-	enum { FOREIGN_PUBLISH, FOREIGN_RESUME, FOREIGN_FINISH, FOREIGN_ACQUIRE, FOREIGN_EPOCH } call;
+	enum {
+		FOREIGN_PUBLISH,
+		FOREIGN_RESUME,
+		FOREIGN_FINISH,
+		FOREIGN_ACQUIRE,
+		FOREIGN_EPOCH
+	} call;
 	struct pair *pair;
 	h2d_stream_t *stream;
 	h2d_status_t status;
@@ -90,8 +96,7 @@ END_TEST
 START_TEST(a_new_epoch_may_belong_to_another_thread)
 {
 	struct pair pair = pair_open("slot", (h2d_backend_t)_i);
-	struct foreign_call call = {
-		.call = FOREIGN_EPOCH, .pair = &pair, .stream = fixture_stream};
+	struct foreign_call call = {.call = FOREIGN_EPOCH, .pair = &pair, .stream = fixture_stream};
 
 	check_success(h2d_owner_begin(pair.owner, fixture_stream));
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
@@ -204,7 +209,8 @@ START_TEST(P25_stream_alias_and_new_epoch_preserve_values_and_ledger)
 	check_success(h2d_owner_begin(pair.owner, fixture_stream));
 	fill_source(pair.a, 11);
 	fill_source(pair.b, 12);
-	check_fails(publish_two(pair.group, other, 8, 8), H2D_STATUS_WRONG_STREAM, "compute stream");
+	check_fails(publish_two(pair.group, other, 8, 8), H2D_STATUS_WRONG_STREAM,
+		    "compute stream");
 	check_fails(publish_two(pair.group, wrapper, 8, 8), H2D_STATUS_WRONG_STREAM,
 		    "compute stream");
 	check_success(publish_two(pair.group, alias, 8, 8));
@@ -224,7 +230,8 @@ START_TEST(P25_stream_alias_and_new_epoch_preserve_values_and_ledger)
 	check_success(h2d_owner_finish(pair.owner, wrapper));
 	check_success(h2d_owner_begin(pair.owner, other));
 	fill_source(pair.b, 22);
-	check_fails(publish_two(pair.group, alias, 8, 8), H2D_STATUS_WRONG_STREAM, "compute stream");
+	check_fails(publish_two(pair.group, alias, 8, 8), H2D_STATUS_WRONG_STREAM,
+		    "compute stream");
 	check_success(publish_two(pair.group, other, OMITTED, 8));
 	check_success(h2d_owner_finish(pair.owner, other));
 	check_success(h2d_stream_synchronize(other));
@@ -239,6 +246,46 @@ START_TEST(P25_stream_alias_and_new_epoch_preserve_values_and_ledger)
 	check_success(h2d_stream_destroy(other));
 	check_success(h2d_stream_destroy(wrapper));
 	check_success(h2d_stream_destroy(alias));
+}
+END_TEST
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static void two_devices_setup(void)
+{
+	/* Read by the software GPU when the runtime starts, in this test's own process. */
+	ck_assert_int_eq(setenv("SOFTGPU_GPUS", "2", 1), 0);
+	case_setup();
+}
+
+START_TEST(P27_other_device_rejects_before_publication)
+{
+	struct pair pair = pair_open("slot", (h2d_backend_t)_i);
+	h2d_device_t *other = NULL;
+	h2d_stream_t *stream = NULL;
+	uint32_t count = 0;
+
+	check_success(h2d_device_count(&count));
+	if (count < 2 && getenv("RUN_H2D_GPU_TESTS"))
+		return; /* this machine has but one GPU */
+	check_success(h2d_device_open(1, &other));
+	check_success(h2d_stream_create(other, NULL, &stream));
+	check_fails(h2d_owner_begin(pair.owner, stream), H2D_STATUS_WRONG_DEVICE, "wrong device");
+	ck_assert_uint_eq(h2d_owner_epoch(pair.owner), 0);
+	check_success(h2d_owner_begin(pair.owner, fixture_stream));
+	fill_source(pair.a, 41);
+	fill_source(pair.b, 42);
+	check_fails(publish_two(pair.group, stream, 16, 16), H2D_STATUS_WRONG_DEVICE,
+		    "wrong device");
+	check_fails(h2d_owner_finish(pair.owner, stream), H2D_STATUS_WRONG_DEVICE, "wrong device");
+	expect_values(h2d_buffer_device(pair.a), 0, 16, 0);
+	check_success(publish_two(pair.group, fixture_stream, 16, 16));
+	check_success(h2d_owner_finish(pair.owner, fixture_stream));
+	check_fails(h2d_owner_resume(pair.owner, stream), H2D_STATUS_WRONG_DEVICE, "wrong device");
+	expect_values(h2d_buffer_device(pair.a), 0, 16, 41);
+	expect_values(h2d_buffer_device(pair.b), 0, 16, 42);
+	check_success(h2d_stream_destroy(stream));
+	check_success(h2d_device_close(other));
 }
 END_TEST
 
@@ -301,6 +348,7 @@ static Suite *identity_suite(void)
 {
 	Suite *suite = suite_create("publication identity");
 	TCase *tcase = tcase_create("identity");
+	TCase *devices = tcase_create("two devices");
 
 	tcase_add_checked_fixture(tcase, case_setup, case_teardown);
 	tcase_set_timeout(tcase, 60);
@@ -311,10 +359,15 @@ static Suite *identity_suite(void)
 	tcase_add_loop_test(tcase, P22_wrong_stream_is_rejected_before_any_submission, 0, BACKENDS);
 	tcase_add_loop_test(tcase, P25_stream_alias_and_new_epoch_preserve_values_and_ledger, 0,
 			    BACKENDS);
-	tcase_add_loop_test(tcase, P26_capture_and_other_thread_reject_without_consuming_publication,
-			    0, BACKENDS);
+	tcase_add_loop_test(tcase,
+			    P26_capture_and_other_thread_reject_without_consuming_publication, 0,
+			    BACKENDS);
 	tcase_add_loop_test(tcase, begin_and_resume_are_refused_during_capture, 0, BACKENDS);
 	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(devices, two_devices_setup, case_teardown);
+	tcase_set_timeout(devices, 60);
+	tcase_add_loop_test(devices, P27_other_device_rejects_before_publication, 0, BACKENDS);
+	suite_add_tcase(suite, devices);
 	return suite;
 }
 

@@ -43,13 +43,12 @@ START_TEST(single_members_have_descriptors_of_their_own)
 	for (i = 0; i < 4; i++)
 		fill_source(members[i], 5 + i);
 	gate_close(fixture_stream);
-	check_success(h2d_group_publish(group, fixture_stream, (int64_t[]){1999, 3, OMITTED, OMITTED},
-					NULL));
+	check_success(h2d_group_publish(group, fixture_stream,
+					(int64_t[]){1999, 3, OMITTED, OMITTED}, NULL));
 	check_success(h2d_group_publish(group, fixture_stream,
 					(int64_t[]){OMITTED, OMITTED, 1, OMITTED}, NULL));
-	check_success(h2d_group_publish(group, fixture_stream, (int64_t[]){OMITTED, OMITTED, OMITTED,
-									   1025},
-					NULL));
+	check_success(h2d_group_publish(group, fixture_stream,
+					(int64_t[]){OMITTED, OMITTED, OMITTED, 1025}, NULL));
 	gate_open();
 	check_success(h2d_owner_finish(owner, fixture_stream));
 	expect_values(h2d_buffer_device(members[0]), 0, 1999, 5);

@@ -29,7 +29,7 @@ START_TEST(P06_destination_overlap_names_both_buffers)
 
 	check_success(h2d_registry_insert(registry, &first, &first_source));
 	check_fails(h2d_registry_insert(registry, &inside, &inside_source), H2D_STATUS_OVERLAP,
-		 "destination overlaps");
+		    "destination overlaps");
 	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "'inside' of owner 'slot'"));
 	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "'first' of owner 'slot'"));
 	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "[0x1400, 0x1500) and [0x1000, 0x2000)"));
@@ -50,7 +50,7 @@ START_TEST(P07_source_overlap_registers_neither_side)
 
 	check_success(h2d_registry_insert(registry, &first, &first_source));
 	check_fails(h2d_registry_insert(registry, &second, &second_source), H2D_STATUS_OVERLAP,
-		 "source overlaps");
+		    "source overlaps");
 	/* The rejected buffer's destination is free again; touching ranges do not overlap. */
 	check_success(h2d_registry_insert(registry, &third, &third_source));
 	h2d_registry_remove(registry, &third, &third_source);
@@ -114,7 +114,7 @@ START_TEST(random_ranges_agree_with_a_map)
 				kept[victim] = kept[count];
 				kept_source[victim] = kept_source[count];
 				check_success(h2d_registry_insert(registry, &kept[victim],
-							       &kept_source[victim]));
+								  &kept_source[victim]));
 			}
 		}
 		for (k = 0; k < length; k++) {
@@ -129,9 +129,9 @@ START_TEST(random_ranges_agree_with_a_map)
 		ck_assert_msg(actual == expected, "step %u: %s instead of %s", i,
 			      h2d_status_string(actual), h2d_status_string(expected));
 		if (actual != H2D_STATUS_SUCCESS) {
-			ck_assert_ptr_nonnull(strstr(h2d_error_message(), destination_free
-									 ? "source overlaps"
-									 : "destination overlaps"));
+			ck_assert_ptr_nonnull(strstr(h2d_error_message(),
+						     destination_free ? "source overlaps"
+								      : "destination overlaps"));
 			rejected++;
 			continue;
 		}
@@ -160,8 +160,9 @@ START_TEST(backends_have_names)
 	}
 	ck_assert_ptr_null(h2d_backend_name((h2d_backend_t)BACKENDS));
 	check_fails(h2d_backend_from_name("", &backend), H2D_STATUS_INVALID_ARGUMENT,
-		 "H2D transport must be packed, direct or pull");
-	check_fails(h2d_backend_from_name("Packed", &backend), H2D_STATUS_INVALID_ARGUMENT, "'Packed'");
+		    "H2D transport must be packed, direct or pull");
+	check_fails(h2d_backend_from_name("Packed", &backend), H2D_STATUS_INVALID_ARGUMENT,
+		    "'Packed'");
 
 	ck_assert_int_eq(unsetenv("ATOM_H2D_BACKEND"), 0);
 	backend = H2D_BACKEND_PULL;
@@ -172,7 +173,7 @@ START_TEST(backends_have_names)
 	ck_assert_int_eq(backend, H2D_BACKEND_DIRECT);
 	ck_assert_int_eq(setenv("ATOM_H2D_BACKEND", "dma", 1), 0);
 	check_fails(h2d_backend_from_name(NULL, &backend), H2D_STATUS_INVALID_ARGUMENT,
-		 "ATOM_H2D_BACKEND is 'dma'");
+		    "ATOM_H2D_BACKEND is 'dma'");
 	ck_assert_int_eq(backend, H2D_BACKEND_DIRECT);
 }
 END_TEST
