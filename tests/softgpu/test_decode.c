@@ -320,12 +320,22 @@ static bool has_odd_tuple(const char *text)
 	return false;
 }
 
+/* The assembler takes 12 bits. */
+static bool has_long_flat_offset(const char *text)
+{
+	const char *at = strstr(text, "offset:");
+
+	return strncmp(text, "flat_", 5) == 0 && at != NULL && atoi(at + 7) > 4095;
+}
+
 /* Operands that llvm-mc prints, some of other targets, although they are none of gfx90a. */
 static bool uses_foreign_operand(const char *text)
 {
 	return strstr(text, "null") != NULL || strstr(text, "src_lds_direct") != NULL ||
 	       strstr(text, "src_flat_scratch_base") != NULL || strstr(text, "/*") != NULL ||
 	       (strstr(text, "v_mqsad_u32_u8") != NULL && strstr(text, "src_") != NULL) ||
+	       (strstr(text, "v_readlane_b32") != NULL && strstr(text, "src_") != NULL) ||
+	       has_long_flat_offset(text) ||
 	       strncmp(text + strcspn(text, " "), " src_", 5) == 0 || has_odd_tuple(text);
 }
 

@@ -74,8 +74,10 @@ enum softgpu_decode_result softgpu_decode_flat(const uint32_t dwords[2],
 	case 0:
 		out->family = SOFTGPU_FLAT;
 		out->operation = &softgpu_flat_operations[out->opcode];
-		/* Unsigned, unlike the other two. */
-		out->offset = (int32_t)FIELD(dwords[0], 0, 13);
+		/* Unsigned and of 12 bits, unlike the other two. */
+		if (FIELD(dwords[0], 12, 1))
+			return SOFTGPU_DECODE_UNKNOWN;
+		out->offset = (int32_t)FIELD(dwords[0], 0, 12);
 		break;
 	case 1:
 		out->family = SOFTGPU_SCRATCH;
