@@ -91,7 +91,7 @@ void trace_free(struct trace *trace)
 	memset(trace, 0, sizeof(*trace));
 }
 
-/* One line without its end (LF or CR LF; the last line may lack it). 1 = a line, 0 = end of file. */
+/* One line without its end (LF or CR LF; the last line may lack it). 1: a line, 0: end of file. */
 static int read_line(FILE *file, char *line, size_t *length, const struct trace_place *place,
 		     struct tool_error *error)
 {

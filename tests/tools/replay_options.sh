@@ -67,18 +67,20 @@ refuses "argument 'trace.csv' is not an option" trace.csv
 refuses "argument '--json' is not an option" -- --json
 refuses "option --page-size: 3 does not divide the block size 16" --page-size 3
 refuses "option --page-size: 32 does not divide the block size 16" --page-size 32
-refuses "option --num-pages: 1023 is too few, one request of 16384 tokens (--max-model-len) needs 1024" \
-	--max-model-len 16384 --num-pages 1023
-refuses "option --num-pages: 3 is too few, one request of 49 tokens (--max-model-len) needs 4" \
+few="is too few, one request of"
+refuses "option --num-pages: 99 $few 1600 tokens (--max-model-len) needs 100" \
+	--max-model-len 1600 --num-pages 99
+refuses "option --num-pages: 3 $few 49 tokens (--max-model-len) needs 4" \
 	--max-model-len 49 --num-pages 3
-printf '{"timestamp": 0, "input_length": 60, "output_length": 5, "hash_ids": []}' >"$directory/trace"
-refuses "option --num-pages: 4 is too few, one request of 65 tokens (--max-model-len) needs 5" \
-	--trace "$directory/trace" --num-pages 4
-printf '{"timestamp": 0, "input_length": 60000, "output_length": 5, "hash_ids": []}' >"$directory/trace"
-refuses "option --num-pages: 4 is too few, one request of 32768 tokens (--max-model-len) needs 2048" \
-	--trace "$directory/trace" --num-pages 4
+trace=$directory/trace
+printf '{"timestamp": 0, "input_length": 60, "output_length": 5, "hash_ids": []}' >"$trace"
+refuses "option --num-pages: 4 $few 65 tokens (--max-model-len) needs 5" \
+	--trace "$trace" --num-pages 4
+printf '{"timestamp": 0, "input_length": 60000, "output_length": 5, "hash_ids": []}' >"$trace"
+refuses "option --num-pages: 4 $few 32768 tokens (--max-model-len) needs 128" \
+	--trace "$trace" --num-pages 4 --block-size 256
 
-# names_backends STATUS_OF_COMMAND WHERE VALUE: the message has the place, the value and the three names.
+# names_backends STATUS WHERE VALUE: the message has the place, the value and the three names.
 names_backends()
 {
 	[ "$1" = 2 ] && [ ! -s "$directory/out" ] &&

@@ -60,7 +60,8 @@ refuses "no time" "2: TIMESTAMP is '', not a time such as 2023-11-16 18:17:03.97
 	"$header\n,48,10\n"
 refuses "bad line after good ones, CR LF" "4: ContextTokens is 'x', $tokens 1 to 2147483647" \
 	"$header\r\n$good\r\n$good\r\n2023-11-16 18:17:04,x,1"
-refuses "JSON: missing key" "1: no \"hash_ids\" in '{\"timestamp\":0,\"input_length\":1,\"output_length\":1}'" \
+json='{"timestamp":0,"input_length":1,"output_length":1}'
+refuses "JSON: missing key" "1: no \"hash_ids\" in '$json'" \
 	'{"timestamp": 0, "input_length": 1, "output_length": 1}\n'
 refuses "JSON: wrong type" "1: input_length is '\"1\"', $tokens 1 to 2147483647" \
 	'{"timestamp": 0, "input_length": "1", "output_length": 1, "hash_ids": []}'

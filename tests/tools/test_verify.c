@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPU model of a decode step against arrays written by hand, and wrong elements in each array. */
+/* The CPU model of a decode step against arrays written by hand, and wrong bytes in each array. */
 #include "config.h"
 
 #include <check.h>
