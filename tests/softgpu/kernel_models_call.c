@@ -168,8 +168,19 @@ static void loops(const struct kernel_run *run)
 	}
 
 static const struct kernel_case cases[] = {
-    CALL_CASE(nested_calls, 64),  CALL_CASE(divergent_calls, 128), CALL_CASE(recursion, 64),
-    CALL_CASE(pointer_calls, 64), CALL_CASE(switches, 64),	   CALL_CASE(loops, 256),
+	CALL_CASE(nested_calls, 64),
+	CALL_CASE(divergent_calls, 128),
+	{.kernel = "recursion",
+	 .model = recursion,
+	 .prepare = prepare_words,
+	 .input_words = 500,
+	 .output_words = 510,
+	 .count = 500,
+	 LAUNCH(512, 64),
+	 .deeper_stack_bytes = 4096},
+	CALL_CASE(pointer_calls, 64),
+	CALL_CASE(switches, 64),
+	CALL_CASE(loops, 256),
 };
 
 const struct kernel_table call_kernels = {"calls.cl", cases, sizeof(cases) / sizeof(cases[0])};
