@@ -260,6 +260,31 @@ START_TEST(every_half)
 }
 END_TEST
 
+/* A NaN keeps its sign and the high bits of its payload and becomes quiet. */
+START_TEST(nan_payloads)
+{
+	struct isa_program program = {.count = 0};
+
+	vector_wave->exec = UINT64_MAX;
+	for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
+		vector_wave->vgpr[0][lane] = 0xfd01;
+		vector_wave->vgpr[1][lane] = 0x7f812345;
+		vector_wave->vgpr[2][lane] = 0x20000000;
+		vector_wave->vgpr[3][lane] = 0xfff12345;
+	}
+	emit_vop1(&program, "v_cvt_f32_f16", 4, VGPR(0));
+	emit_vop1(&program, "v_cvt_f16_f32", 5, VGPR(1));
+	emit_vop1(&program, "v_cvt_f64_f32", 6, VGPR(1));
+	emit_vop1(&program, "v_cvt_f32_f64", 8, VGPR(2));
+	vector_execute(&program);
+	ck_assert_uint_eq(vector_wave->vgpr[4][0], 0xffe02000);
+	ck_assert_uint_eq(vector_wave->vgpr[5][0], 0x7e09);
+	ck_assert_uint_eq(vector_wave->vgpr[6][0], 0xa0000000);
+	ck_assert_uint_eq(vector_wave->vgpr[7][0], 0x7ff82468);
+	ck_assert_uint_eq(vector_wave->vgpr[8][0], 0xffc91a29);
+}
+END_TEST
+
 /* Directed rounding to halves, where overflow gives infinity or the largest half. */
 START_TEST(rounding_to_halves)
 {
@@ -346,6 +371,7 @@ int main(void)
 	tcase_add_test(tcase, conversions);
 	tcase_add_test(tcase, parts);
 	tcase_add_test(tcase, every_half);
+	tcase_add_test(tcase, nan_payloads);
 	tcase_add_test(tcase, rounding_to_halves);
 	tcase_add_test(tcase, wide_sums);
 	tcase_add_test(tcase, clamped_dot_products);

@@ -30,9 +30,12 @@ static inline uint32_t interpolate(uint32_t a, uint32_t b, uint32_t round)
 {
 	uint32_t result = 0;
 
-	for (unsigned int shift = 0; shift < 32; shift += 8)
-		result |= ((a >> shift & 0xff) + (b >> shift & 0xff) + (round >> shift & 1)) >> 1
-			  << shift;
+	for (unsigned int shift = 0; shift < 32; shift += 8) {
+		const uint32_t sum =
+			(a >> shift & 0xff) + (b >> shift & 0xff) + (round >> shift & 1);
+
+		result |= sum / 2 << shift;
+	}
 	return result;
 }
 
@@ -91,17 +94,16 @@ void softgpu_v_mqsad_u32_u8(struct softgpu_wave *wave,
 			    const struct softgpu_instruction *instruction)
 {
 	const unsigned int code = instruction->source[2];
-	const uint32_t constant =
-		code < SOFTGPU_CODE_VGPR0
-			? softgpu_scalar32(wave, instruction, code, SOFTGPU_B32)
-			: 0;
+	const uint32_t constant = code < SOFTGPU_CODE_VGPR0
+					  ? softgpu_scalar32(wave, instruction, code, SOFTGPU_B32)
+					  : 0;
 	struct softgpu_vector vector;
 
 	softgpu_vector_begin_raw(&vector, wave, instruction);
 	for (unsigned int part = 0; part < 4; part++) {
 		SOFTGPU_FOR_LANES (lane) {
-			const uint64_t bytes = softgpu_load_u64(vector.source[0],
-								vector.source_high[0], lane);
+			const uint64_t bytes =
+				softgpu_load_u64(vector.source[0], vector.source_high[0], lane);
 			const uint64_t sum = sum_of_differences((uint32_t)(bytes >> 8 * part),
 								vector.source[1][lane], true);
 			const uint64_t base =

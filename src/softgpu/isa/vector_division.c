@@ -13,10 +13,10 @@
 
 /* What the two widths differ in. */
 struct format {
-	int minimum_exponent; /* of a normal number */
-	int scale; /* exponent by which operands are scaled */
-	int far_exponent; /* a quotient this far up needs scaling */
-	int tiny_exponent; /* a numerator below has no room for error terms */
+	int minimum_exponent;	/* of a normal number */
+	int scale;		/* exponent by which operands are scaled */
+	int far_exponent;	/* a quotient this far up needs scaling */
+	int tiny_exponent;	/* a numerator below has no room for error terms */
 	int underflow_exponent; /* a quotient below is zero */
 };
 
@@ -101,13 +101,12 @@ static double div_scale(double value, double denominator, double numerator,
 			bool one_scaled;                                                           \
                                                                                                    \
 			for (unsigned int index = 0; index < 3; index++)                           \
-				operand[index] =                                                   \
-					softgpu_load_##type(vector.source[index],                  \
-							    vector.source_high[index], lane);      \
-			softgpu_store_##type(vector.result[0], vector.result[1], lane,             \
-					     (softgpu_lane_##type)div_scale(                       \
-						     operand[0], operand[1], operand[2],           \
-						     &format##width, &one_scaled));                \
+				operand[index] = softgpu_load_##type(                              \
+					vector.source[index], vector.source_high[index], lane);    \
+			softgpu_store_##type(                                                      \
+				vector.result[0], vector.result[1], lane,                          \
+				(softgpu_lane_##type)div_scale(operand[0], operand[1], operand[2], \
+							       &format##width, &one_scaled));      \
 			flags[lane] = one_scaled;                                                  \
 		}                                                                                  \
 		softgpu_vector_write_mask(&vector, softgpu_vector_gather_mask(flags));             \
@@ -191,8 +190,8 @@ static double div_fixup(double quotient, double denominator, double numerator,
 		return copysign(INFINITY, sign);
 	if (isinf(denominator) || numerator == 0.0)
 		return copysign(0.0, sign);
-	if (format && exponent_of(numerator) - exponent_of(denominator) <
-			      format->underflow_exponent)
+	if (format &&
+	    exponent_of(numerator) - exponent_of(denominator) < format->underflow_exponent)
 		return copysign(0.0, sign);
 	/* The refinement of an estimate beyond the largest number subtracts infinities. */
 	if (quotient != quotient)

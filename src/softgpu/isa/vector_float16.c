@@ -78,8 +78,7 @@ static uint32_t packed_result(double value, uint16_t a, uint16_t b, uint16_t c)
 		return packed_result(expression, a_bits, b_bits, c_bits);                          \
 	}                                                                                          \
 	VECTOR_FLOAT(name, pk16, pk16, pk16, pk16,                                                 \
-		     name##_half(a.low, b.low, c.low) |                                            \
-			     name##_half(a.high, b.high, c.high) << 16)
+		     name##_half(a.low, b.low, c.low) | name##_half(a.high, b.high, c.high) << 16)
 
 PACKED(v_pk_add_f16, a + b)
 PACKED(v_pk_mul_f16, a * b)
@@ -127,9 +126,9 @@ static float mixed_operand(const struct softgpu_vector *vector, unsigned int ind
 static void mix(struct softgpu_vector *vector)
 {
 	SOFTGPU_FOR_LANES (lane) {
-		const float value = fmaf(mixed_operand(vector, 0, lane),
-					 mixed_operand(vector, 1, lane),
-					 mixed_operand(vector, 2, lane));
+		const float value =
+			fmaf(mixed_operand(vector, 0, lane), mixed_operand(vector, 1, lane),
+			     mixed_operand(vector, 2, lane));
 
 		vector->result[0][lane] = softgpu_float_bits(value);
 	}

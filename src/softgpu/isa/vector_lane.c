@@ -149,8 +149,8 @@ void softgpu_v_accvgpr_read_b32(struct softgpu_wave *wave,
 {
 	const unsigned int source = vgpr_number(instruction);
 
-	softgpu_vector_copy(wave->vgpr[instruction->destination], wave->vgpr[SOFTGPU_VGPRS + source],
-			    wave->exec);
+	softgpu_vector_copy(wave->vgpr[instruction->destination],
+			    wave->vgpr[SOFTGPU_VGPRS + source], wave->exec);
 }
 
 void softgpu_v_accvgpr_write_b32(struct softgpu_wave *wave,

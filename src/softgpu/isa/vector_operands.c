@@ -252,8 +252,8 @@ void softgpu_vector_begin(struct softgpu_vector *vector, struct softgpu_wave *wa
 			  const struct softgpu_instruction *instruction)
 {
 	const struct softgpu_operation *operation = instruction->operation;
-	const bool selects = instruction->family == SOFTGPU_VOP3P ||
-			     operation->flags & SOFTGPU_OP_SEL;
+	const bool selects =
+		instruction->family == SOFTGPU_VOP3P || operation->flags & SOFTGPU_OP_SEL;
 
 	softgpu_vector_begin_raw(vector, wave, instruction);
 	if (instruction->form == SOFTGPU_FORM_DPP) {
@@ -300,8 +300,7 @@ void softgpu_vector_flush(uint32_t *low_to, uint32_t *high_to, const uint32_t *l
 			low_to[lane] = flush16(low[lane]);
 			break;
 		case SOFTGPU_PKF16:
-			low_to[lane] = flush16(low[lane] & 0xffff) |
-				       flush16(low[lane] >> 16) << 16;
+			low_to[lane] = flush16(low[lane] & 0xffff) | flush16(low[lane] >> 16) << 16;
 			break;
 		case SOFTGPU_F32:
 			low_to[lane] = flush32(low[lane]);

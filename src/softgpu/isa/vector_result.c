@@ -18,8 +18,8 @@ void softgpu_vector_copy(uint32_t *to, const uint32_t *from, uint64_t mask)
 static uint32_t sdwa_merge(uint32_t old, uint32_t value, const struct softgpu_instruction *i)
 {
 	const bool byte = i->sdwa_destination <= SOFTGPU_SDWA_BYTE_3;
-	const unsigned int shift = byte ? 8 * i->sdwa_destination
-					: 16 * (i->sdwa_destination - SOFTGPU_SDWA_WORD_0);
+	const unsigned int shift =
+		byte ? 8 * i->sdwa_destination : 16 * (i->sdwa_destination - SOFTGPU_SDWA_WORD_0);
 	const uint32_t mask = (byte ? 0xffu : 0xffffu) << shift;
 	const uint32_t selected = value << shift & mask;
 	const bool negative = byte ? value >> 7 & 1 : value >> 15 & 1;
@@ -99,8 +99,8 @@ void softgpu_vector_write_mask(struct softgpu_vector *vector, uint64_t mask)
 
 uint64_t softgpu_vector_carry_in(const struct softgpu_vector *vector)
 {
-	return softgpu_scalar64(vector->wave, vector->instruction,
-				vector->instruction->source[2], SOFTGPU_MASK);
+	return softgpu_scalar64(vector->wave, vector->instruction, vector->instruction->source[2],
+				SOFTGPU_MASK);
 }
 
 static bool has_result_type(const struct softgpu_operation *operation, unsigned int index)
@@ -114,7 +114,30 @@ static bool has_result_type(const struct softgpu_operation *operation, unsigned 
  * The NaN of an arithmetic result is the first NaN among the operands of its type, made quiet; a
  * new NaN is positive, where the host makes it negative. A conversion keeps the NaN it made.
  */
-#define FIX_NAN(width, load, store, default_nan, quiet_bit)                                        	static void fix_nan##width(struct softgpu_vector *vector, const uint32_t *const low[3],    				   uint32_t *result, uint32_t *result_high)                        	{                                                                                          		const struct softgpu_operation *operation = vector->instruction->operation;                                                                                                           		SOFTGPU_FOR_LANES (lane) {                                                         			uint##width##_t nan = default_nan;                                                                                                                                            			if (!softgpu_is_nan##width(load(result, result_high, lane)))               				continue;                                                          			for (unsigned int index = 3; index-- > 0;) {                               				const uint##width##_t operand =                                    					load(low[index], vector->source_high[index], lane);                                                                                                           				if (has_result_type(operation, index) &&                           				    softgpu_is_nan##width(operand))                                					nan = operand | (quiet_bit);                               			}                                                                          			store(result, result_high, lane, nan);                                     		}                                                                                  	}
+#define FIX_NAN(width, load, store, default_nan, quiet_bit)                                        \
+	static void fix_nan##width(struct softgpu_vector *vector, const uint32_t *const low[3],    \
+				   uint32_t *result, uint32_t *result_high)                        \
+	{                                                                                          \
+		const struct softgpu_operation *operation = vector->instruction->operation;        \
+		const bool converts = !has_result_type(operation, 0);                              \
+                                                                                                   \
+		SOFTGPU_FOR_LANES (lane) {                                                         \
+			const uint##width##_t value = load(result, result_high, lane);             \
+			uint##width##_t nan = converts ? value | (quiet_bit) : (default_nan);      \
+                                                                                                   \
+			if (!softgpu_is_nan##width(value))                                         \
+				continue;                                                          \
+			for (unsigned int index = 3; index-- > 0;) {                               \
+				const uint##width##_t operand =                                    \
+					load(low[index], vector->source_high[index], lane);        \
+                                                                                                   \
+				if (has_result_type(operation, index) &&                           \
+				    softgpu_is_nan##width(operand))                                \
+					nan = operand | (quiet_bit);                               \
+			}                                                                          \
+			store(result, result_high, lane, nan);                                     \
+		}                                                                                  \
+	}
 
 FIX_NAN(16, softgpu_load_u16, softgpu_store_u16, 0x7e00, 0x200)
 FIX_NAN(32, softgpu_load_u32, softgpu_store_u32, 0x7fc00000, 0x400000)
