@@ -152,7 +152,8 @@ START_TEST(copies_wait_for_their_dependencies)
 	HSA_CHECK(hsa_amd_memory_async_copy(target, harness.gpu, source, harness.cpu, 4096, 5,
 					    dependencies, done));
 	for (unsigned int i = 0; i < 5; i++) {
-		hsa_signal_store_screlease(dependencies[i], INT64_C(5) << 32);
+		/* The engine looks at the two halves one after the other. */
+		hsa_signal_store_screlease(dependencies[i], INT64_C(5) << 32 | 1);
 		packets_pause(3000);
 		ck_assert_int_eq(hsa_signal_load_scacquire(done), 1);
 		ck_assert_uint_eq(target[0] | target[4095], 0);
