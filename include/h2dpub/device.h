@@ -55,7 +55,8 @@ H2D_API h2d_status_t h2d_device_count(uint32_t *count);
  *
  * The first device that is opened also asks the runtime to report memory faults to h2dpub instead
  * of ending the process; if the application registered a handler before, that one stays and should
- * call h2d_device_notify_memory_fault().
+ * call h2d_device_notify_memory_fault(). Where HSA_ENABLE_INTERRUPT=0 is set the runtime reports no
+ * memory faults; waits then end by their timeouts.
  *
  * NO_DEVICE: no GPU has this index. NOT_SUPPORTED: no embedded code object fits its ISA (the
  * message lists those there are). OUT_OF_MEMORY, HSA_ERROR, TIMEOUT: the runtime refused.
@@ -80,7 +81,8 @@ H2D_API h2d_status_t h2d_device_allocate_host(h2d_device_t *device, size_t size,
 
 /*
  * Allocates zeroed device memory, at least 4096-byte aligned, which the host must not touch. Waits
- * (bounded) until it is zeroed. size in bytes, > 0. OUT_OF_MEMORY, TIMEOUT, HSA_ERROR.
+ * (bounded) until it is zeroed. size in bytes, > 0. OUT_OF_MEMORY, TIMEOUT, MEMORY_FAULT,
+ * HSA_ERROR.
  */
 H2D_API h2d_status_t h2d_device_allocate(h2d_device_t *device, size_t size, void **memory);
 

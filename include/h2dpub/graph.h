@@ -20,7 +20,8 @@ H2D_API h2d_status_t h2d_graph_begin_capture(h2d_stream_t *stream);
 
 /*
  * Ends the recording and makes the graph, with its own copy of all kernel arguments. INVALID_STATE:
- * the stream records nothing. OUT_OF_MEMORY: the recording is dropped and the capture ended.
+ * the stream records nothing. OUT_OF_MEMORY, HSA_ERROR: the recording is dropped and the capture
+ * ended.
  */
 H2D_API h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **graph);
 
@@ -28,8 +29,8 @@ H2D_API h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **g
  * Replays the graph on a stream of the same device, after everything enqueued there so far. Its
  * first packet waits for all earlier packets (barrier bit) and acquires at agent scope, so that a
  * publication before it needs no fence of its own. Does not wait for the GPU. An empty graph does
- * nothing. OUT_OF_RANGE: more dispatches than the stream's queue has packets. QUEUE_FULL,
- * QUEUE_ERROR, CAPTURE_ACTIVE, WRONG_DEVICE.
+ * nothing. Not for two threads at once with one graph. OUT_OF_RANGE: more dispatches than the
+ * stream's queue has packets. QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT, CAPTURE_ACTIVE, WRONG_DEVICE.
  */
 H2D_API h2d_status_t h2d_graph_launch(h2d_graph_t *graph, h2d_stream_t *stream);
 
@@ -37,8 +38,9 @@ H2D_API h2d_status_t h2d_graph_launch(h2d_graph_t *graph, h2d_stream_t *stream);
 H2D_API uint32_t h2d_graph_dispatch_count(const h2d_graph_t *graph);
 
 /*
- * Destroys a graph after waiting (bounded by the recording stream's timeout) for its replays.
- * TIMEOUT: the graph stays. NULL is allowed.
+ * Destroys a graph after waiting (bounded by the recording stream's timeout) for its replays; after
+ * an error of the queue of the last of them there is nothing to wait for. TIMEOUT: the graph stays.
+ * NULL is allowed.
  */
 H2D_API h2d_status_t h2d_graph_destroy(h2d_graph_t *graph);
 
