@@ -35,7 +35,7 @@ static bool parse_size(const char *text, uint64_t low, uint64_t high, uint64_t *
 	static const struct {
 		char suffix;
 		unsigned int shift;
-	} units[] = { { 'K', 10 }, { 'M', 20 }, { 'G', 30 }, { 'T', 40 } };
+	} units[] = {{'K', 10}, {'M', 20}, {'G', 30}, {'T', 40}};
 	unsigned int shift = 0;
 	char *end;
 
@@ -267,32 +267,32 @@ static void format_seed(const struct softgpu_options *options, char *text, size_
 }
 
 static const struct option known_options[] = {
-	{ "SOFTGPU_TARGET", "instruction set of the GPUs", "the name of a supported target (gfx90a)",
-	  parse_target, format_target },
-	{ "SOFTGPU_GPUS", "number of GPUs", "a number from 1 to 8", parse_gpus, format_gpus },
-	{ "SOFTGPU_VRAM", "video memory of one GPU",
-	  "a size from 2M to 1T, a multiple of 4K, such as 512M or 16G", parse_vram,
-	  format_vram },
-	{ "SOFTGPU_WORKERS", "threads that run workgroups", "a number from 1 to 256", parse_workers,
-	  format_workers },
-	{ "SOFTGPU_SPIN", "microseconds an idle queue looks at its doorbell before it sleeps",
-	  "a number from 0 to 1000000", parse_spin, format_spin },
-	{ "SOFTGPU_EXCEPTIONS",
-	  "1: report queue errors as drivers with exception debugging do, 0: as older ones", "0 or 1",
-	  parse_exceptions, format_exceptions },
-	{ "SOFTGPU_USERFAULTFD", "1: sleeping queues wake by userfaultfd, 0: by looking every 1 ms",
-	  "0 or 1", parse_userfaultfd, format_userfaultfd },
-	{ "SOFTGPU_L2S", "caches of a GPU that nothing but fences makes coherent; 0: coherent memory",
-	  "a number from 0 to 16", parse_l2s, format_l2s },
-	{ "SOFTGPU_DELAY", "longest random delay of a packet in microseconds",
-	  "a number from 0 to 10000000", parse_delay, format_delay },
-	{ "SOFTGPU_REORDER", "1: dispatches without barrier bit start in any order (with a delay)",
-	  "0 or 1", parse_reorder, format_reorder },
-	{ "SOFTGPU_STALL", "one packet of each queue of an engine starts late",
-	  "ENGINE:PACKET:MILLISECONDS with engine sdma or aql, such as sdma:3:200 or aql:1:forever",
-	  parse_stall, format_stall },
-	{ "SOFTGPU_SEED", "of all random delays; drawn and printed if it is not given",
-	  "a number", parse_seed, format_seed },
+	{"SOFTGPU_TARGET", "instruction set of the GPUs", "the name of a supported target (gfx90a)",
+	 parse_target, format_target},
+	{"SOFTGPU_GPUS", "number of GPUs", "a number from 1 to 8", parse_gpus, format_gpus},
+	{"SOFTGPU_VRAM", "video memory of one GPU",
+	 "a size from 2M to 1T, a multiple of 4K, such as 512M or 16G", parse_vram, format_vram},
+	{"SOFTGPU_WORKERS", "threads that run workgroups", "a number from 1 to 256", parse_workers,
+	 format_workers},
+	{"SOFTGPU_SPIN", "microseconds an idle queue looks at its doorbell before it sleeps",
+	 "a number from 0 to 1000000", parse_spin, format_spin},
+	{"SOFTGPU_EXCEPTIONS",
+	 "1: report queue errors as drivers with exception debugging do, 0: as older ones",
+	 "0 or 1", parse_exceptions, format_exceptions},
+	{"SOFTGPU_USERFAULTFD", "1: sleeping queues wake by userfaultfd, 0: by looking every 1 ms",
+	 "0 or 1", parse_userfaultfd, format_userfaultfd},
+	{"SOFTGPU_L2S",
+	 "caches of a GPU that nothing but fences makes coherent; 0: coherent memory",
+	 "a number from 0 to 16", parse_l2s, format_l2s},
+	{"SOFTGPU_DELAY", "longest random delay of a packet in microseconds",
+	 "a number from 0 to 10000000", parse_delay, format_delay},
+	{"SOFTGPU_REORDER", "1: dispatches without barrier bit start in any order (with a delay)",
+	 "0 or 1", parse_reorder, format_reorder},
+	{"SOFTGPU_STALL", "one packet of each queue of an engine starts late",
+	 "ENGINE:PACKET:MILLISECONDS with engine sdma or aql, such as sdma:3:200 or aql:1:forever",
+	 parse_stall, format_stall},
+	{"SOFTGPU_SEED", "of all random delays; drawn and printed if it is not given", "a number",
+	 parse_seed, format_seed},
 };
 
 bool softgpu_options_read(struct softgpu_options *options, char *message, size_t size)
@@ -303,7 +303,9 @@ bool softgpu_options_read(struct softgpu_options *options, char *message, size_t
 		.target = &softgpu_target_gfx90a,
 		.gpus = 1,
 		.vram_size = UINT64_C(16) << 30,
-		.workers = cores < 1 ? 1 : cores > 256 ? 256 : (uint32_t)cores,
+		.workers = cores < 1	 ? 1
+			   : cores > 256 ? 256
+					 : (uint32_t)cores,
 		.spin = 150,
 		.exceptions = false,
 		.userfaultfd = true,

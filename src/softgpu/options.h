@@ -17,11 +17,12 @@ struct softgpu_options {
 	const struct softgpu_target *target;
 	uint32_t gpus;
 	uint64_t vram_size; /* bytes of one GPU */
-	uint32_t workers; /* threads that run workgroups */
-	uint32_t spin; /* microseconds for which an idle queue looks at its doorbell before it sleeps */
-	bool exceptions; /* errors through the exception signal of newer kernel drivers */
-	bool userfaultfd; /* sleeping queues are woken by userfaultfd rather than by looking */
-	uint32_t l2s; /* caches of one GPU in the cache model; 0: it is off */
+	uint32_t workers;   /* threads that run workgroups */
+	uint32_t spin;	    /* microseconds for which an idle queue looks at its doorbell before it
+			       sleeps */
+	bool exceptions;    /* errors through the exception signal of newer kernel drivers */
+	bool userfaultfd;   /* sleeping queues are woken by userfaultfd rather than by looking */
+	uint32_t l2s;	    /* caches of one GPU in the cache model; 0: it is off */
 	bool seed_given;
 	struct softgpu_adversary adversary;
 };

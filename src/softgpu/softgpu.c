@@ -110,7 +110,8 @@ static int print_information(void)
 		fprintf(stderr, "softgpu: %s\n", message);
 		return 125;
 	}
-	printf("softgpu " PACKAGE_VERSION ": AMD GPUs in software, below an unmodified HSA runtime\n"
+	printf("softgpu " PACKAGE_VERSION
+	       ": AMD GPUs in software, below an unmodified HSA runtime\n"
 	       "\n"
 	       "Nodes         node 0 is the host, nodes 1 to %u are GPUs\n"
 	       "GPU           %s, %u compute units in %u shader engines, wave size %u\n"

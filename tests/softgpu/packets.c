@@ -33,7 +33,8 @@ void packets_poll(hsa_signal_t signal, hsa_signal_value_t value)
 	const time_t deadline = time(NULL) + 10;
 
 	while (hsa_signal_load_scacquire(signal) != value) {
-		ck_assert_msg(time(NULL) <= deadline, "the signal is %ld after ten seconds, not %ld",
+		ck_assert_msg(time(NULL) <= deadline,
+			      "the signal is %ld after ten seconds, not %ld",
 			      (long)hsa_signal_load_relaxed(signal), (long)value);
 		sched_yield();
 	}
@@ -41,8 +42,8 @@ void packets_poll(hsa_signal_t signal, hsa_signal_value_t value)
 
 void packets_pause(long microseconds)
 {
-	const struct timespec time = { .tv_sec = microseconds / 1000000,
-				       .tv_nsec = microseconds % 1000000 * 1000 };
+	const struct timespec time = {.tv_sec = microseconds / 1000000,
+				      .tv_nsec = microseconds % 1000000 * 1000};
 
 	nanosleep(&time, NULL);
 }

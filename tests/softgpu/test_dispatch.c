@@ -9,11 +9,11 @@
 
 static struct hsa_harness harness;
 static hsa_executable_t executable;
-static uint32_t *memory; /* host memory for results */
+static uint32_t *memory;    /* host memory for results */
 static uint64_t *arguments; /* one 64-byte block a dispatch */
 
 #define MEMORY_SIZE (4 << 20)
-#define BLOCKS      64
+#define BLOCKS	    64
 
 static void start(void)
 {
@@ -86,7 +86,8 @@ START_TEST(ordered_dispatches_overwrite_in_order)
 
 	for (unsigned int i = 0; i < DISPATCHES; i++) {
 		/* Argument blocks are used again once their dispatch has run. */
-		while (i >= BLOCKS && hsa_signal_load_scacquire(done) > (int)(DISPATCHES - i + BLOCKS - 1))
+		while (i >= BLOCKS &&
+		       hsa_signal_load_scacquire(done) > (int)(DISPATCHES - i + BLOCKS - 1))
 			;
 		submit(harness.queue, "write_ids", PACKETS_ORDERED, 4,
 		       argument_block(i % BLOCKS, address_of(memory + i), i * 1000), done);
@@ -168,7 +169,7 @@ END_TEST
 static uint32_t units_used(uint32_t workgroups)
 {
 	const hsa_signal_t done = packets_signal(1, true);
-	uint8_t seen[256] = { 0 };
+	uint8_t seen[256] = {0};
 	uint32_t count = 0;
 
 	submit(harness.queue, "compute_unit", PACKETS_ORDERED, workgroups,
@@ -185,16 +186,15 @@ static uint32_t units_used(uint32_t workgroups)
 START_TEST(compute_unit_masks_are_kept)
 {
 	static const uint32_t masks[][4] = {
-		{ 1, 0, 0, 0 },
-		{ 0x80000001, 0, 0x10, 0x80 },
-		{ 0xffffffff, 0xffffffff, 0, 0 },
-		{ 0xffffffff, 0xffffffff, 0xffffffff, 0xff },
+		{1, 0, 0, 0},
+		{0x80000001, 0, 0x10, 0x80},
+		{0xffffffff, 0xffffffff, 0, 0},
+		{0xffffffff, 0xffffffff, 0xffffffff, 0xff},
 	};
 	uint32_t units;
 
-	HSA_CHECK(hsa_agent_get_info(harness.gpu,
-				     (hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT,
-				     &units));
+	HSA_CHECK(hsa_agent_get_info(
+		harness.gpu, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, &units));
 	ck_assert_uint_eq(units, 104);
 	ck_assert_uint_eq(units_used(units), units);
 	for (unsigned int i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
@@ -224,7 +224,8 @@ static void check_scratch(uint32_t workgroups, uint32_t rotation, const uint32_t
 	ck_assert_uint_eq(wrong, 0);
 }
 
-/* The first dispatch asks the runtime for scratch memory, also the first after it was given back. */
+/* The first dispatch asks the runtime for scratch memory, also the first after it was given back.
+ */
 START_TEST(scratch_memory_comes_on_request)
 {
 	enum { WORKGROUPS = 50 };
@@ -269,7 +270,7 @@ END_TEST
 /* Also while several of its workgroups run, and others have not started. */
 START_TEST(an_endless_kernel_is_aborted_with_its_queue)
 {
-	static const uint32_t sizes[] = { 1, 3, 20000 };
+	static const uint32_t sizes[] = {1, 3, 20000};
 
 	for (unsigned int i = 0; i < 3; i++) {
 		hsa_queue_t *queue = packets_queue(harness.gpu, 64);

@@ -174,20 +174,20 @@ static void unknown_vendor_format(hsa_kernel_dispatch_packet_t *packet)
 }
 
 static const struct packet_case packet_cases[] = {
-	{ "no dimensions", HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, no_dimensions },
-	{ "all wrong", HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, reserved_dimensions_and_all_else },
-	{ "no grid", HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, no_grid },
-	{ "no workgroup", HSA_STATUS_ERROR_INVALID_ARGUMENT, no_workgroup },
-	{ "large workgroup", HSA_STATUS_ERROR_INVALID_ARGUMENT, large_workgroup },
-	{ "large 3D", HSA_STATUS_ERROR_INVALID_ARGUMENT, large_workgroup_in_three_dimensions },
-	{ "group memory", HSA_STATUS_ERROR_INVALID_ALLOCATION, much_group_memory },
-	{ "no kernel, group memory", HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
-	  no_kernel_object_and_much_group_memory },
-	{ "no kernel", HSA_STATUS_ERROR_INVALID_CODE_OBJECT, no_kernel_object },
-	{ "unmapped kernel", HSA_STATUS_ERROR_INVALID_CODE_OBJECT, unmapped_kernel_object },
-	{ "agent dispatch", HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, agent_dispatch },
-	{ "unknown type", HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, unknown_type },
-	{ "vendor format", HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, unknown_vendor_format },
+	{"no dimensions", HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, no_dimensions},
+	{"all wrong", HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, reserved_dimensions_and_all_else},
+	{"no grid", HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, no_grid},
+	{"no workgroup", HSA_STATUS_ERROR_INVALID_ARGUMENT, no_workgroup},
+	{"large workgroup", HSA_STATUS_ERROR_INVALID_ARGUMENT, large_workgroup},
+	{"large 3D", HSA_STATUS_ERROR_INVALID_ARGUMENT, large_workgroup_in_three_dimensions},
+	{"group memory", HSA_STATUS_ERROR_INVALID_ALLOCATION, much_group_memory},
+	{"no kernel, group memory", HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+	 no_kernel_object_and_much_group_memory},
+	{"no kernel", HSA_STATUS_ERROR_INVALID_CODE_OBJECT, no_kernel_object},
+	{"unmapped kernel", HSA_STATUS_ERROR_INVALID_CODE_OBJECT, unmapped_kernel_object},
+	{"agent dispatch", HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, agent_dispatch},
+	{"unknown type", HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, unknown_type},
+	{"vendor format", HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, unknown_vendor_format},
 };
 
 #define PACKET_CASES ((int)(sizeof(packet_cases) / sizeof(packet_cases[0])))
@@ -216,8 +216,8 @@ START_TEST(wave_errors_are_reported)
 		const char *kernel;
 		hsa_status_t status;
 	} cases[] = {
-		{ "illegal", (hsa_status_t)HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION },
-		{ "trap", HSA_STATUS_ERROR_EXCEPTION },
+		{"illegal", (hsa_status_t)HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION},
+		{"trap", HSA_STATUS_ERROR_EXCEPTION},
 	};
 	hsa_kernel_dispatch_packet_t packet;
 	hsa_signal_t done;

@@ -24,7 +24,7 @@ static void stop(void)
 
 static HsaEvent *create_event(HSA_EVENTTYPE type, bool manual_reset, bool set)
 {
-	HsaEventDescriptor descriptor = { .EventType = type };
+	HsaEventDescriptor descriptor = {.EventType = type};
 	HsaEvent *event = NULL;
 
 	OK(hsaKmtCreateEvent(&descriptor, manual_reset, set, &event));
@@ -34,7 +34,7 @@ static HsaEvent *create_event(HSA_EVENTTYPE type, bool manual_reset, bool set)
 
 static void pause_for(long milliseconds)
 {
-	const struct timespec time = { .tv_nsec = milliseconds * 1000000 };
+	const struct timespec time = {.tv_nsec = milliseconds * 1000000};
 
 	nanosleep(&time, NULL);
 }
@@ -44,8 +44,8 @@ START_TEST(calls_fail_before_opening)
 	HsaVersionInfo version;
 	HsaSystemProperties properties;
 	HsaEvent *event = NULL;
-	HsaEventDescriptor descriptor = { .EventType = HSA_EVENTTYPE_SIGNAL };
-	HsaMemFlags flags = { .Value = 0 };
+	HsaEventDescriptor descriptor = {.EventType = HSA_EVENTTYPE_SIGNAL};
+	HsaMemFlags flags = {.Value = 0};
 	void *memory = NULL;
 	const HSAKMT_STATUS closed = HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;
 
@@ -83,13 +83,13 @@ START_TEST(a_bad_option_is_refused)
 	static const struct {
 		const char *name, *value;
 	} options[] = {
-		{ "SOFTGPU_GPUS", "0" },	{ "SOFTGPU_GPUS", "9" },
-		{ "SOFTGPU_GPUS", "two" },	{ "SOFTGPU_GPUS", "" },
-		{ "SOFTGPU_VRAM", "1M" },	{ "SOFTGPU_VRAM", "4097K" },
-		{ "SOFTGPU_VRAM", "-1" },	{ "SOFTGPU_VRAM", "99999999999T" },
-		{ "SOFTGPU_VRAM", "16GB" },	{ "SOFTGPU_WORKERS", "0" },
-		{ "SOFTGPU_SPIN", "1.5" },	{ "SOFTGPU_EXCEPTIONS", "yes" },
-		{ "SOFTGPU_USERFAULTFD", "2" }, { "SOFTGPU_TARGET", "gfx000" },
+		{"SOFTGPU_GPUS", "0"},	      {"SOFTGPU_GPUS", "9"},
+		{"SOFTGPU_GPUS", "two"},      {"SOFTGPU_GPUS", ""},
+		{"SOFTGPU_VRAM", "1M"},	      {"SOFTGPU_VRAM", "4097K"},
+		{"SOFTGPU_VRAM", "-1"},	      {"SOFTGPU_VRAM", "99999999999T"},
+		{"SOFTGPU_VRAM", "16GB"},     {"SOFTGPU_WORKERS", "0"},
+		{"SOFTGPU_SPIN", "1.5"},      {"SOFTGPU_EXCEPTIONS", "yes"},
+		{"SOFTGPU_USERFAULTFD", "2"}, {"SOFTGPU_TARGET", "gfx000"},
 	};
 
 	setenv(options[_i].name, options[_i].value, 1);
@@ -148,7 +148,7 @@ END_TEST
 
 START_TEST(event_numbers_run_out)
 {
-	HsaEventDescriptor descriptor = { .EventType = HSA_EVENTTYPE_SIGNAL };
+	HsaEventDescriptor descriptor = {.EventType = HSA_EVENTTYPE_SIGNAL};
 	HsaEvent *events[5000];
 	HSAKMT_STATUS status;
 	unsigned int count = 0;
@@ -222,7 +222,7 @@ static void start_waiter(struct waiter *waiter)
 START_TEST(a_set_wakes_all_waiters)
 {
 	HsaEvent *event = create_event(HSA_EVENTTYPE_SIGNAL, false, false);
-	struct waiter waiters[3] = { 0 };
+	struct waiter waiters[3] = {0};
 
 	for (unsigned int i = 0; i < 3; i++) {
 		waiters[i].events[0] = event;
@@ -242,7 +242,7 @@ END_TEST
 
 START_TEST(waits_for_any_and_for_all)
 {
-	struct waiter any = { .count = 3 }, all = { .count = 3, .all = true };
+	struct waiter any = {.count = 3}, all = {.count = 3, .all = true};
 
 	for (unsigned int i = 0; i < 3; i++) {
 		any.events[i] = create_event(HSA_EVENTTYPE_SIGNAL, false, false);
@@ -270,7 +270,7 @@ END_TEST
 
 START_TEST(destroying_an_event_ends_its_waits)
 {
-	struct waiter waiter = { .count = 2 };
+	struct waiter waiter = {.count = 2};
 
 	for (unsigned int i = 0; i < 2; i++)
 		waiter.events[i] = create_event(HSA_EVENTTYPE_SIGNAL, false, false);
@@ -285,7 +285,7 @@ END_TEST
 
 START_TEST(invalid_handles_are_refused)
 {
-	HsaEvent other = { .EventId = 1 }, *events[2];
+	HsaEvent other = {.EventId = 1}, *events[2];
 
 	events[0] = create_event(HSA_EVENTTYPE_SIGNAL, false, true);
 	events[1] = NULL;

@@ -45,8 +45,8 @@ static int run_child(int descriptor)
 	hsa_harness_start(&harness);
 	seen = hsa_harness_allocate(&harness, message.size);
 	expected = malloc(message.size);
-	HSA_CHECK(hsa_amd_ipc_memory_attach(&message.memory, message.size, 1, &harness.gpu,
-					    &device));
+	HSA_CHECK(
+		hsa_amd_ipc_memory_attach(&message.memory, message.size, 1, &harness.gpu, &device));
 	HSA_CHECK(hsa_amd_ipc_signal_attach(&message.signal, &signal));
 	copy(seen, harness.cpu, device, harness.gpu, message.size);
 	fill(expected, message.size, 1);
@@ -65,7 +65,7 @@ static int run_child(int descriptor)
 
 static void run_parent(int descriptor, size_t size)
 {
-	struct message message = { .size = size };
+	struct message message = {.size = size};
 	uint8_t *host, *device, *expected = malloc(size);
 	hsa_signal_t signal;
 
@@ -90,7 +90,7 @@ static void run_parent(int descriptor, size_t size)
 }
 
 /* A piece of one of the runtime's 2 MiB blocks, and an allocation of its own. */
-static const size_t sizes[] = { 12288, 5 << 20 };
+static const size_t sizes[] = {12288, 5 << 20};
 
 START_TEST(two_processes_share_video_memory)
 {
@@ -142,8 +142,7 @@ START_TEST(shared_memory_is_not_used_again)
 	host = hsa_harness_allocate(&harness, 4096);
 	device = hsa_harness_allocate_device(&harness, 4 << 20);
 	HSA_CHECK(hsa_amd_ipc_memory_create(device, 4 << 20, &handle));
-	HSA_CHECK(hsa_amd_ipc_memory_attach(&handle, 4 << 20, 1, &harness.gpu,
-					    (void **)&attached));
+	HSA_CHECK(hsa_amd_ipc_memory_attach(&handle, 4 << 20, 1, &harness.gpu, (void **)&attached));
 	ck_assert_ptr_ne(attached, device);
 	fill(host, 4096, 3);
 	copy(attached, harness.gpu, host, harness.cpu, 4096);

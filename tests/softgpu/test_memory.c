@@ -57,14 +57,14 @@ START_TEST(video_memory_is_limited)
 	for (unsigned int round = 0; round < 2; round++) {
 		for (unsigned int i = 0; i < 16; i++)
 			pieces[i] = hsa_harness_allocate_device(&harness, 4 << 20);
-		ck_assert_int_eq(hsa_amd_memory_pool_allocate(harness.device_pool, 4096, 0,
-							      &one_more),
-				 HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+		ck_assert_int_eq(
+			hsa_amd_memory_pool_allocate(harness.device_pool, 4096, 0, &one_more),
+			HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 		/* A hole in the middle is enough for what fits into it, and no more. */
 		HSA_CHECK(hsa_amd_memory_pool_free(pieces[7]));
-		ck_assert_int_eq(hsa_amd_memory_pool_allocate(harness.device_pool, 6 << 20, 0,
-							      &one_more),
-				 HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+		ck_assert_int_eq(
+			hsa_amd_memory_pool_allocate(harness.device_pool, 6 << 20, 0, &one_more),
+			HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 		pieces[7] = hsa_harness_allocate_device(&harness, 4 << 20);
 		for (unsigned int i = 0; i < 16; i++)
 			HSA_CHECK(hsa_amd_memory_pool_free(pieces[i]));
@@ -76,7 +76,7 @@ START_TEST(the_host_cannot_read_video_memory)
 {
 	const volatile uint8_t *device = hsa_harness_allocate_device(&harness, 4096);
 
-	signal(SIGSEGV, SIG_DFL); /* sanitizers handle it */
+	signal(SIGSEGV, SIG_DFL);   /* sanitizers handle it */
 	exit(*device == 0 ? 0 : 1); /* not reached */
 }
 END_TEST
@@ -93,7 +93,7 @@ END_TEST
 
 static hsa_amd_pointer_info_t information(const void *pointer)
 {
-	hsa_amd_pointer_info_t info = { .size = sizeof(info) };
+	hsa_amd_pointer_info_t info = {.size = sizeof(info)};
 
 	HSA_CHECK(hsa_amd_pointer_info((void *)(uintptr_t)pointer, &info, NULL, NULL, NULL));
 	return info;
@@ -167,8 +167,8 @@ END_TEST
 START_TEST(missing_memory_cannot_be_locked)
 {
 	void *locked = NULL;
-	uint8_t *pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			      -1, 0);
+	uint8_t *pages =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	ck_assert_ptr_ne(pages, MAP_FAILED);
 	ck_assert_int_eq(munmap(pages + 4096, 4096), 0);
@@ -214,7 +214,7 @@ START_TEST(several_gpus_pass_data_on)
 	enum { BYTES = 3 << 20 };
 	uint8_t *source = hsa_harness_allocate(&harness, BYTES);
 	uint8_t *target = hsa_harness_allocate(&harness, BYTES);
-	struct gpus gpus = { .count = 0 };
+	struct gpus gpus = {.count = 0};
 	void *device[3];
 
 	HSA_CHECK(hsa_iterate_agents(find_gpu, &gpus));

@@ -65,7 +65,7 @@ START_TEST(a_sleeping_queue_is_woken)
 }
 END_TEST
 
-#define PRODUCERS        4
+#define PRODUCERS	 4
 #define PRODUCER_PACKETS 4000
 
 struct producer {
@@ -112,7 +112,7 @@ END_TEST
 /* The second packet is complete and announced while the first is still being written. */
 START_TEST(a_later_doorbell_announces_an_earlier_packet)
 {
-	const hsa_signal_t done[2] = { packets_signal(1, true), packets_signal(1, true) };
+	const hsa_signal_t done[2] = {packets_signal(1, true), packets_signal(1, true)};
 	const uint64_t first = packets_reserve(harness.queue);
 	const uint64_t second = packets_reserve(harness.queue);
 	hsa_barrier_and_packet_t packet;
@@ -196,17 +196,17 @@ START_TEST(barrier_value_compares)
 		uint32_t condition;
 		int64_t before, after;
 	} cases[] = {
-		{ HSA_SIGNAL_CONDITION_EQ, 6, 0x15 },
-		{ HSA_SIGNAL_CONDITION_NE, 0x35, 4 },
-		{ HSA_SIGNAL_CONDITION_LT, 5, 0x24 },
-		{ HSA_SIGNAL_CONDITION_GTE, 0x34, 6 },
+		{HSA_SIGNAL_CONDITION_EQ, 6, 0x15},
+		{HSA_SIGNAL_CONDITION_NE, 0x35, 4},
+		{HSA_SIGNAL_CONDITION_LT, 5, 0x24},
+		{HSA_SIGNAL_CONDITION_GTE, 0x34, 6},
 	};
 	const hsa_signal_t done = packets_signal(0, true), watched = packets_signal(0, true);
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const hsa_amd_barrier_value_packet_t packet = {
-			.header = { .header = HSA_PACKET_TYPE_VENDOR_SPECIFIC | PACKETS_ORDERED,
-				    .AmdFormat = 2 },
+			.header = {.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC | PACKETS_ORDERED,
+				   .AmdFormat = 2},
 			.signal = watched,
 			.value = 5,
 			.mask = 0xf,
@@ -310,12 +310,13 @@ START_TEST(idle_engines_use_no_processor)
 	used = processor_seconds() - used;
 	ck_assert_msg(used < limit, "idle engines used %.1f ms of one second", used * 1e3);
 
-	submit_barrier(queues[0], HSA_PACKET_TYPE_BARRIER_AND, &never, 1, (hsa_signal_t){ 0 });
+	submit_barrier(queues[0], HSA_PACKET_TYPE_BARRIER_AND, &never, 1, (hsa_signal_t){0});
 	packets_pause(50000);
 	used = processor_seconds();
 	packets_pause(1000000);
 	used = processor_seconds() - used;
-	ck_assert_msg(used < limit + 0.05, "a waiting barrier used %.1f ms of one second", used * 1e3);
+	ck_assert_msg(used < limit + 0.05, "a waiting barrier used %.1f ms of one second",
+		      used * 1e3);
 	hsa_signal_store_screlease(never, 0);
 	for (unsigned int i = 0; i < 4; i++)
 		HSA_CHECK(hsa_queue_destroy(queues[i]));

@@ -72,8 +72,8 @@ static void check_round_trip(size_t count, size_t source_shift, size_t device_sh
 
 START_TEST(sizes_and_alignments)
 {
-	static const size_t sizes[] = { 1,  2,	3,   4,	  5,	7,    8,    15,	   16,	  17,	63,
-					64, 65, 255, 256, 4095, 4096, 4097, 65535, 65536, 65537 };
+	static const size_t sizes[] = {1,  2,  3,   4,	 5,    7,    8,	   15,	  16,	 17,   63,
+				       64, 65, 255, 256, 4095, 4096, 4097, 65535, 65536, 65537};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		check_round_trip(sizes[i], 0, 0, 0);
@@ -217,10 +217,10 @@ START_TEST(rectangles)
 		hsa_dim3_t source, target, range; /* offsets and size */
 		size_t source_pitch, target_pitch, source_slice, target_slice;
 	} cases[] = {
-		{ { 0, 0, 0 }, { 0, 0, 0 }, { 16, 4, 1 }, 64, 32, 64 * 8, 32 * 8 },
-		{ { 3, 1, 0 }, { 5, 2, 0 }, { 21, 5, 1 }, 64, 32, 64 * 8, 32 * 8 },
-		{ { 4, 1, 1 }, { 0, 3, 2 }, { 48, 3, 3 }, 64, 64, 64 * 8, 64 * 6 },
-		{ { 1, 0, 0 }, { 2, 0, 1 }, { 7, 8, 4 }, 16, 20, 16 * 8, 20 * 8 },
+		{{0, 0, 0}, {0, 0, 0}, {16, 4, 1}, 64, 32, 64 * 8, 32 * 8},
+		{{3, 1, 0}, {5, 2, 0}, {21, 5, 1}, 64, 32, 64 * 8, 32 * 8},
+		{{4, 1, 1}, {0, 3, 2}, {48, 3, 3}, 64, 64, 64 * 8, 64 * 6},
+		{{1, 0, 0}, {2, 0, 1}, {7, 8, 4}, 16, 20, 16 * 8, 20 * 8},
 	};
 	const size_t size = 8192;
 	uint8_t *source = hsa_harness_allocate(&harness, size);
@@ -230,10 +230,10 @@ START_TEST(rectangles)
 	for (unsigned int c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
 		const hsa_dim3_t range = cases[c].range, from = cases[c].source,
 				 to = cases[c].target;
-		const hsa_pitched_ptr_t source_side = { source, cases[c].source_pitch,
-							cases[c].source_slice };
-		const hsa_pitched_ptr_t target_side = { target, cases[c].target_pitch,
-							cases[c].target_slice };
+		const hsa_pitched_ptr_t source_side = {source, cases[c].source_pitch,
+						       cases[c].source_slice};
+		const hsa_pitched_ptr_t target_side = {target, cases[c].target_pitch,
+						       cases[c].target_slice};
 
 		fill_pattern(source, size, c);
 		memset(target, 0xa5, size);

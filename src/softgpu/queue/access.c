@@ -7,7 +7,7 @@
 
 void softgpu_access_init(struct softgpu_access *access, const struct softgpu_memory *memory)
 {
-	*access = (struct softgpu_access){ .memory = memory };
+	*access = (struct softgpu_access){.memory = memory};
 }
 
 static const struct softgpu_translation *find(struct softgpu_access *access, uint64_t address)
@@ -28,7 +28,7 @@ static const struct softgpu_translation *find(struct softgpu_access *access, uin
 	}
 	entry = &access->entry[access->next];
 	if (!access->memory->translate(access->memory->context, address, entry)) {
-		*entry = (struct softgpu_translation){ 0 };
+		*entry = (struct softgpu_translation){0};
 		return NULL;
 	}
 	access->next = (access->next + 1) % SOFTGPU_ACCESS_ENTRIES;

@@ -43,9 +43,9 @@ bool softgpu_adversary_holds(struct softgpu_adversary_state *state, uint64_t pos
 		state->packet = position + 1;
 		state->until = softgpu_clock_now() + draw_delay(state);
 		if (++state->packets == stall->packet)
-			state->until = stall->nanoseconds == SOFTGPU_STALL_FOREVER ?
-					       SOFTGPU_STALL_FOREVER :
-					       softgpu_clock_now() + stall->nanoseconds;
+			state->until = stall->nanoseconds == SOFTGPU_STALL_FOREVER
+					       ? SOFTGPU_STALL_FOREVER
+					       : softgpu_clock_now() + stall->nanoseconds;
 	}
 	return softgpu_clock_now() < state->until;
 }

@@ -36,9 +36,9 @@ struct softgpu_adversary_state {
 	const struct softgpu_adversary *adversary;
 	enum softgpu_engine engine;
 	uint64_t random;
-	uint64_t packets;    /* that were asked for so far */
-	uint64_t packet;     /* the ring position that `until` belongs to, plus one */
-	uint64_t until;      /* time before which that packet must not start */
+	uint64_t packets; /* that were asked for so far */
+	uint64_t packet;  /* the ring position that `until` belongs to, plus one */
+	uint64_t until;	  /* time before which that packet must not start */
 };
 
 void softgpu_adversary_init(struct softgpu_adversary_state *state,

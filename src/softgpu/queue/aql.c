@@ -12,19 +12,19 @@
 #include <stdlib.h>
 
 static const struct {
-	int64_t code; /* in the queue's inactive signal */
+	int64_t code;		/* in the queue's inactive signal */
 	unsigned int exception; /* bit number of the exception signal, counted from 1 */
 	const char *name;
 } errors[] = {
-	[SOFTGPU_AQL_ERROR_DIMENSIONS] = { 2, 16, "invalid dimensions" },
-	[SOFTGPU_AQL_ERROR_GROUP_MEMORY] = { 4, 17, "too much group memory" },
-	[SOFTGPU_AQL_ERROR_KERNEL_OBJECT] = { 8, 18, "invalid kernel object" },
-	[SOFTGPU_AQL_ERROR_PACKET] = { 32, 20, "unsupported packet" },
-	[SOFTGPU_AQL_ERROR_WORKGROUP_SIZE] = { 64, 21, "invalid workgroup size" },
-	[SOFTGPU_AQL_ERROR_REGISTERS] = { 128, 22, "too many registers" },
-	[SOFTGPU_AQL_ERROR_VENDOR_PACKET] = { 256, 23, "unsupported vendor packet" },
-	[SOFTGPU_AQL_ERROR_ILLEGAL_INSTRUCTION] = { 0x40000000, 4, "illegal instruction" },
-	[SOFTGPU_AQL_ERROR_TRAP] = { INT64_C(0x80000000), 2, "trap" },
+	[SOFTGPU_AQL_ERROR_DIMENSIONS] = {2, 16, "invalid dimensions"},
+	[SOFTGPU_AQL_ERROR_GROUP_MEMORY] = {4, 17, "too much group memory"},
+	[SOFTGPU_AQL_ERROR_KERNEL_OBJECT] = {8, 18, "invalid kernel object"},
+	[SOFTGPU_AQL_ERROR_PACKET] = {32, 20, "unsupported packet"},
+	[SOFTGPU_AQL_ERROR_WORKGROUP_SIZE] = {64, 21, "invalid workgroup size"},
+	[SOFTGPU_AQL_ERROR_REGISTERS] = {128, 22, "too many registers"},
+	[SOFTGPU_AQL_ERROR_VENDOR_PACKET] = {256, 23, "unsupported vendor packet"},
+	[SOFTGPU_AQL_ERROR_ILLEGAL_INSTRUCTION] = {0x40000000, 4, "illegal instruction"},
+	[SOFTGPU_AQL_ERROR_TRAP] = {INT64_C(0x80000000), 2, "trap"},
 };
 
 static union softgpu_aql_packet *ring_slot(const struct softgpu_aql *aql, uint64_t index)
@@ -38,8 +38,8 @@ struct softgpu_aql_record *softgpu_aql_begin(struct softgpu_aql *aql, hsa_signal
 
 	record->aql = aql;
 	record->completion_signal = completion;
-	record->release = ring_slot(aql, aql->next)->dword[0] >> HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE &
-			  3;
+	record->release =
+		ring_slot(aql, aql->next)->dword[0] >> HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE & 3;
 	record->start = softgpu_clock_now();
 	record->uses_scratch = false;
 	pthread_mutex_lock(&aql->lock);
@@ -117,8 +117,8 @@ static void report(struct softgpu_aql *aql, enum softgpu_aql_error error)
 	uint64_t address;
 
 	if (!parameters->error_reason) {
-		softgpu_signal_store(gpu, aql->amd_queue->queue_inactive_signal,
-				     errors[error].code, &address);
+		softgpu_signal_store(gpu, aql->amd_queue->queue_inactive_signal, errors[error].code,
+				     &address);
 		return;
 	}
 	/* Pairs with the acquire of the runtime's exception handler. */
@@ -177,7 +177,8 @@ enum softgpu_step softgpu_aql_memory_fault(struct softgpu_aql *aql, uint64_t add
 			message);
 	aql->halted = true;
 	abort_grids(aql);
-	aql->gpu->services->memory_fault(aql->gpu->services_context, aql->gpu->node, address, write);
+	aql->gpu->services->memory_fault(aql->gpu->services_context, aql->gpu->node, address,
+					 write);
 	return SOFTGPU_STEP_HALTED;
 }
 
@@ -233,7 +234,8 @@ static enum softgpu_step start_barrier(struct softgpu_aql *aql,
 static enum softgpu_step start_packet(struct softgpu_aql *aql)
 {
 	const union softgpu_aql_packet *packet = ring_slot(aql, aql->next);
-	/* Acquire: pairs with the producer's release store of the header, the packet's last part. */
+	/* Acquire: pairs with the producer's release store of the header, the packet's last part.
+	 */
 	const uint16_t header = atomic_load_explicit(&packet->header, memory_order_acquire);
 	const unsigned int type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
 	char message[96];
@@ -293,8 +295,8 @@ static enum softgpu_step step(struct softgpu_queue *queue, void *state)
 	}
 	if (softgpu_doorbell_take(&queue->doorbell)) {
 		/* Acquire: pairs with the producers' release of the write index. */
-		aql->announced = atomic_load_explicit(queue->parameters.write_index,
-						      memory_order_acquire);
+		aql->announced =
+			atomic_load_explicit(queue->parameters.write_index, memory_order_acquire);
 	}
 	if (aql->next == aql->announced)
 		return waiting;

@@ -39,10 +39,15 @@ struct softgpu_aql;
 
 /* A packet from its start until the read index passes it. */
 struct softgpu_aql_record {
-	enum { SOFTGPU_AQL_FREE, SOFTGPU_AQL_RUNNING, SOFTGPU_AQL_COMPLETE, SOFTGPU_AQL_ABORTED } state;
+	enum {
+		SOFTGPU_AQL_FREE,
+		SOFTGPU_AQL_RUNNING,
+		SOFTGPU_AQL_COMPLETE,
+		SOFTGPU_AQL_ABORTED
+	} state;
 	struct softgpu_aql *aql;
 	hsa_signal_t completion_signal;
-	uint64_t start; /* time */
+	uint64_t start;		    /* time */
 	enum softgpu_scope release; /* the packet's release fence */
 	bool uses_scratch;
 	uint64_t hold_until; /* the adversary holds the grid back until then; 0: it is submitted */
@@ -56,20 +61,20 @@ struct softgpu_aql {
 	union softgpu_aql_packet *ring;
 	uint64_t size; /* packets */
 	/* The queue thread's. */
-	uint64_t next; /* packet to be started */
+	uint64_t next;	    /* packet to be started */
 	uint64_t announced; /* first packet behind those that the doorbell has announced */
 	bool halted;
 	bool scratch_requested; /* the runtime has been asked for something and has not answered */
-	bool scratch_once; /* the scratch memory must be given back after its user */
+	bool scratch_once;	/* the scratch memory must be given back after its user */
 	/* Shared with the threads that end grids. */
 	pthread_mutex_t lock;
-	uint64_t retired; /* the read index */
+	uint64_t retired;   /* the read index */
 	uint32_t in_flight; /* grids */
-	uint32_t held; /* grids of these that the adversary holds back; the queue thread's */
-	uint32_t scratch_users; /* grids */
-	uint32_t scratch_wave_size; /* of the users */
+	uint32_t held;	    /* grids of these that the adversary holds back; the queue thread's */
+	uint32_t scratch_users;		    /* grids */
+	uint32_t scratch_wave_size;	    /* of the users */
 	struct softgpu_slots scratch_slots; /* guarded by the workers' lock */
-	struct softgpu_fault fault; /* of the first grid that faulted */
+	struct softgpu_fault fault;	    /* of the first grid that faulted */
 	struct softgpu_aql_record record[SOFTGPU_AQL_WINDOW];
 };
 

@@ -36,8 +36,7 @@ static void grid_ended(struct softgpu_grid *grid, bool aborted)
 	pthread_mutex_unlock(&aql->lock);
 }
 
-static void read_dispatch(const struct softgpu_aql *aql,
-			  const hsa_kernel_dispatch_packet_t *packet,
+static void read_dispatch(const struct softgpu_aql *aql, const hsa_kernel_dispatch_packet_t *packet,
 			  struct softgpu_dispatch *dispatch)
 {
 	const amd_queue_t *amd_queue = aql->amd_queue;
@@ -49,9 +48,9 @@ static void read_dispatch(const struct softgpu_aql *aql,
 		.packet_address = (uint64_t)(uintptr_t)packet,
 		.queue_address = (uint64_t)(uintptr_t)amd_queue,
 		.dispatch_id = aql->next,
-		.grid_size = { packet->grid_size_x, packet->grid_size_y, packet->grid_size_z },
-		.workgroup_size = { packet->workgroup_size_x, packet->workgroup_size_y,
-				    packet->workgroup_size_z },
+		.grid_size = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+		.workgroup_size = {packet->workgroup_size_x, packet->workgroup_size_y,
+				   packet->workgroup_size_z},
 		.private_segment_size = packet->private_segment_size,
 		.group_segment_size = packet->group_segment_size,
 		.private_aperture_base = aql->gpu->private_aperture_base,
@@ -87,8 +86,8 @@ static bool check(const struct softgpu_aql *aql, unsigned int setup,
 	if (work_items == 0 || work_items > target->max_workgroup_size) {
 		*error = SOFTGPU_AQL_ERROR_WORKGROUP_SIZE;
 		snprintf(message, size,
-			 "packet %" PRIu64 " has a workgroup of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-			 ", at most %" PRIu32 " work-items are possible",
+			 "packet %" PRIu64 " has a workgroup of %" PRIu32 " x %" PRIu32
+			 " x %" PRIu32 ", at most %" PRIu32 " work-items are possible",
 			 aql->next, group[0], group[1], group[2], target->max_workgroup_size);
 		return false;
 	}
@@ -190,7 +189,7 @@ enum softgpu_step softgpu_aql_start_dispatch(struct softgpu_aql *aql,
 					     const union softgpu_aql_packet *packet)
 {
 	const hsa_kernel_dispatch_packet_t *dispatch_packet = &packet->dispatch;
-	struct softgpu_fault fault = { .kind = SOFTGPU_FAULT_NONE };
+	struct softgpu_fault fault = {.kind = SOFTGPU_FAULT_NONE};
 	struct softgpu_dispatch dispatch;
 	struct softgpu_kernel *kernel;
 	enum softgpu_aql_error error;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* AMD's vendor packets: barrier-value, and the indirect buffers by which the runtime flushes caches. */
+/* AMD's vendor packets: barrier-value, and the indirect buffers by which the runtime flushes
+ * caches. */
 #include "aql.h"
 
 #include "signal.h"
@@ -11,9 +12,9 @@
 #define FORMAT_BARRIER_VALUE   2
 
 /* PM4 type 3 packets: header bits 31-30 are 3, 29-16 the number of dwords behind it minus one. */
-#define PM4_NOP             0x10
+#define PM4_NOP		    0x10
 #define PM4_INDIRECT_BUFFER 0x3f
-#define PM4_ACQUIRE_MEM     0x58
+#define PM4_ACQUIRE_MEM	    0x58
 
 static enum softgpu_step unsupported(struct softgpu_aql *aql, const char *what, uint32_t value)
 {
@@ -25,7 +26,8 @@ static enum softgpu_step unsupported(struct softgpu_aql *aql, const char *what, 
 }
 
 /* Runs the commands of an indirect buffer; the one that is not known is returned in `unknown`. */
-static bool run_commands(struct softgpu_cache *cache, const uint32_t *commands, uint32_t count, uint32_t *unknown)
+static bool run_commands(struct softgpu_cache *cache, const uint32_t *commands, uint32_t count,
+			 uint32_t *unknown)
 {
 	for (uint32_t i = 0; i < count;) {
 		const uint32_t header = commands[i];
@@ -36,7 +38,8 @@ static bool run_commands(struct softgpu_cache *cache, const uint32_t *commands, 
 		if (header >> 30 != 3 || length > count - i)
 			return false;
 		if (operation == PM4_ACQUIRE_MEM) {
-			/* Invalidates caches; pairs with the release of whoever wrote the memory. */
+			/* Invalidates caches; pairs with the release of whoever wrote the memory.
+			 */
 			atomic_thread_fence(memory_order_seq_cst);
 			if (cache) {
 				softgpu_cache_release(cache, SOFTGPU_SCOPE_SYSTEM);

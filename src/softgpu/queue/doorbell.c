@@ -17,7 +17,7 @@
 
 /* The runtime derives a queue's number from its doorbell's offset in 8 KiB. */
 #define DOORBELL_ALIGNMENT 8192
-#define PAGE_SIZE          4096
+#define PAGE_SIZE	   4096
 
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
@@ -34,7 +34,7 @@ struct softgpu_doorbell_monitor {
 static bool set_protection(int userfaultfd, void *page, bool protect)
 {
 	struct uffdio_writeprotect range = {
-		.range = { .start = (uint64_t)(uintptr_t)page, .len = PAGE_SIZE },
+		.range = {.start = (uint64_t)(uintptr_t)page, .len = PAGE_SIZE},
 		.mode = protect ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
 	};
 
@@ -61,8 +61,8 @@ static void *monitor_thread(void *argument)
 {
 	struct softgpu_doorbell_monitor *monitor = argument;
 	struct pollfd descriptors[2] = {
-		{ .fd = monitor->userfaultfd, .events = POLLIN },
-		{ .fd = monitor->stop_event, .events = POLLIN },
+		{.fd = monitor->userfaultfd, .events = POLLIN},
+		{.fd = monitor->stop_event, .events = POLLIN},
 	};
 
 	for (;;) {
@@ -81,9 +81,9 @@ static void *monitor_thread(void *argument)
 
 static int open_userfaultfd(void)
 {
-	const int descriptor = (int)syscall(SYS_userfaultfd,
-					    O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
+	const int descriptor =
+		(int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP};
 
 	if (descriptor >= 0 && ioctl(descriptor, UFFDIO_API, &api) != 0) {
 		close(descriptor);
@@ -145,7 +145,7 @@ void softgpu_doorbell_monitor_destroy(struct softgpu_doorbell_monitor *monitor)
 static bool watch(struct softgpu_doorbell *doorbell)
 {
 	struct uffdio_register registration = {
-		.range = { .start = (uint64_t)(uintptr_t)doorbell->page, .len = PAGE_SIZE },
+		.range = {.start = (uint64_t)(uintptr_t)doorbell->page, .len = PAGE_SIZE},
 		.mode = UFFDIO_REGISTER_MODE_WP,
 	};
 
@@ -227,8 +227,7 @@ bool softgpu_doorbell_arm(struct softgpu_doorbell *doorbell)
 {
 	if (!doorbell->watched)
 		return false;
-	doorbell->armed =
-		set_protection(doorbell->monitor->userfaultfd, doorbell->page, true);
+	doorbell->armed = set_protection(doorbell->monitor->userfaultfd, doorbell->page, true);
 	return doorbell->armed;
 }
 

@@ -14,10 +14,10 @@
 
 enum softgpu_step {
 	SOFTGPU_STEP_PROGRESS, /* something was done: go on */
-	SOFTGPU_STEP_BUSY, /* waits until a grid of this queue ends */
-	SOFTGPU_STEP_POLL, /* waits until memory changes that anybody may write */
-	SOFTGPU_STEP_IDLE, /* waits for the doorbell */
-	SOFTGPU_STEP_HALTED, /* after an error: waits to be destroyed */
+	SOFTGPU_STEP_BUSY,     /* waits until a grid of this queue ends */
+	SOFTGPU_STEP_POLL,     /* waits until memory changes that anybody may write */
+	SOFTGPU_STEP_IDLE,     /* waits for the doorbell */
+	SOFTGPU_STEP_HALTED,   /* after an error: waits to be destroyed */
 };
 
 struct softgpu_engine_operations {
@@ -42,9 +42,9 @@ struct softgpu_queue {
 	struct softgpu_doorbell doorbell;
 	/* Notified when the thread should look again: doorbell, grid ended, stop, activity. */
 	struct softgpu_eventcount wake;
-	struct softgpu_access access; /* the thread's own */
+	struct softgpu_access access;		  /* the thread's own */
 	struct softgpu_adversary_state adversary; /* the thread's own */
-	struct softgpu_instruction_cache *cache; /* the thread's own */
+	struct softgpu_instruction_cache *cache;  /* the thread's own */
 	pthread_t thread;
 	atomic_bool stop;
 	atomic_bool active;

@@ -102,7 +102,7 @@ static void wait_for_change(struct softgpu_queue *queue)
 static void *queue_thread(void *argument)
 {
 	struct softgpu_queue *queue = argument;
-	struct patience patience = { .reason = SOFTGPU_STEP_PROGRESS };
+	struct patience patience = {.reason = SOFTGPU_STEP_PROGRESS};
 
 	while (!atomic_load_explicit(&queue->stop, memory_order_acquire)) {
 		const enum softgpu_step step = queue->operations->step(queue, queue->state);
@@ -138,7 +138,7 @@ static void *queue_thread(void *argument)
 bool softgpu_queue_set_compute_unit_mask(struct softgpu_queue *queue, const uint32_t *mask,
 					 uint32_t bits)
 {
-	struct softgpu_compute_units units = { .count = 0 };
+	struct softgpu_compute_units units = {.count = 0};
 
 	for (uint32_t unit = 0; unit < queue->gpu->compute_units; unit++) {
 		if (!mask || (unit < bits && mask[unit / 32] >> unit % 32 & 1))
@@ -162,12 +162,12 @@ struct softgpu_queue *softgpu_queue_create(const struct softgpu_gpu *gpu,
 		return NULL;
 	queue->parameters = *parameters;
 	queue->gpu = gpu;
-	queue->operations = parameters->type == SOFTGPU_QUEUE_AQL ? &softgpu_aql_operations :
-								     &softgpu_sdma_operations;
+	queue->operations = parameters->type == SOFTGPU_QUEUE_AQL ? &softgpu_aql_operations
+								  : &softgpu_sdma_operations;
 	softgpu_access_init(&queue->access, &gpu->memory);
 	softgpu_adversary_init(&queue->adversary, gpu->adversary,
-			       parameters->type == SOFTGPU_QUEUE_AQL ? SOFTGPU_ENGINE_AQL :
-								       SOFTGPU_ENGINE_SDMA,
+			       parameters->type == SOFTGPU_QUEUE_AQL ? SOFTGPU_ENGINE_AQL
+								     : SOFTGPU_ENGINE_SDMA,
 			       parameters->number);
 	atomic_init(&queue->active, true);
 	pthread_mutex_init(&queue->lock, NULL);

@@ -16,8 +16,8 @@ static enum softgpu_step fetch_and_execute(struct softgpu_sdma *sdma)
 	enum softgpu_step result;
 
 	if (length == 0 || length * sizeof(uint32_t) > sdma->announced - sdma->next) {
-		softgpu_message("SDMA queue %" PRIu32 ": %s packet 0x%08" PRIx32
-				" at byte %" PRIu64 "; the queue stops",
+		softgpu_message("SDMA queue %" PRIu32 ": %s packet 0x%08" PRIx32 " at byte %" PRIu64
+				"; the queue stops",
 				sdma->queue->parameters.number,
 				length == 0 ? "unknown" : "incomplete", sdma->ring[first & mask],
 				sdma->next);
@@ -44,8 +44,8 @@ static enum softgpu_step step(struct softgpu_queue *queue, void *state)
 		return SOFTGPU_STEP_HALTED;
 	if (softgpu_doorbell_take(&queue->doorbell)) {
 		/* Acquire: pairs with the producer's release before the doorbell. */
-		sdma->announced = atomic_load_explicit(queue->parameters.write_index,
-						       memory_order_acquire);
+		sdma->announced =
+			atomic_load_explicit(queue->parameters.write_index, memory_order_acquire);
 	}
 	if (sdma->next == sdma->announced)
 		return SOFTGPU_STEP_IDLE;

@@ -12,8 +12,8 @@ struct softgpu_sdma {
 	const struct softgpu_gpu *gpu;
 	struct softgpu_access *access;
 	uint32_t *ring;
-	uint64_t size; /* bytes */
-	uint64_t next; /* byte behind the last executed packet: the read index */
+	uint64_t size;	    /* bytes */
+	uint64_t next;	    /* byte behind the last executed packet: the read index */
 	uint64_t announced; /* the write index when the doorbell was rung */
 	bool halted;
 };

@@ -19,10 +19,10 @@ enum operation {
 	OPERATION_TIMESTAMP = 13,
 };
 
-#define COPY_LINEAR      0
-#define COPY_RECTANGLE   4
+#define COPY_LINEAR	 0
+#define COPY_RECTANGLE	 4
 #define TIMESTAMP_GLOBAL 2
-#define ATOMIC_ADD_64    47
+#define ATOMIC_ADD_64	 47
 
 /* Bytes are copied in pieces, so that the stop of a queue does not wait for a long copy. */
 #define PIECE (UINT64_C(1) << 20)
@@ -43,7 +43,8 @@ static enum softgpu_step fault(struct softgpu_sdma *sdma, uint64_t address, bool
 
 static enum softgpu_step unknown(struct softgpu_sdma *sdma, uint32_t header, const char *what)
 {
-	softgpu_message("SDMA queue %" PRIu32 ": packet 0x%08" PRIx32 " with unknown %s; the queue stops",
+	softgpu_message("SDMA queue %" PRIu32 ": packet 0x%08" PRIx32
+			" with unknown %s; the queue stops",
 			sdma->queue->parameters.number, header, what);
 	return SOFTGPU_STEP_HALTED;
 }
@@ -107,11 +108,12 @@ static enum softgpu_step copy_linear(struct softgpu_sdma *sdma, const uint32_t *
 }
 
 struct rectangle_side {
-	uint64_t base; /* of the first element */
+	uint64_t base;	       /* of the first element */
 	uint64_t pitch, slice; /* bytes */
 };
 
-/* Five dwords: address, offsets x and y, offset z and pitch, slice pitch; all but it in elements. */
+/* Five dwords: address, offsets x and y, offset z and pitch, slice pitch; all but it in elements.
+ */
 static struct rectangle_side read_side(const uint32_t *dword, unsigned int shift)
 {
 	struct rectangle_side side = {
@@ -240,8 +242,8 @@ static enum softgpu_step poll_memory(struct softgpu_sdma *sdma, const uint32_t *
 		return fault(sdma, address, false);
 	/* Acquire: pairs with the release of whoever completes what is waited for. */
 	value = atomic_load_explicit(source, memory_order_acquire);
-	return compare(function, value & packet[4], packet[3]) ? SOFTGPU_STEP_PROGRESS :
-								  SOFTGPU_STEP_POLL;
+	return compare(function, value & packet[4], packet[3]) ? SOFTGPU_STEP_PROGRESS
+							       : SOFTGPU_STEP_POLL;
 }
 
 static enum softgpu_step write_timestamp(struct softgpu_sdma *sdma, const uint32_t *packet)
@@ -262,13 +264,12 @@ enum softgpu_step softgpu_sdma_execute(struct softgpu_sdma *sdma, const uint32_t
 	case OPERATION_NOP:
 		return SOFTGPU_STEP_PROGRESS;
 	case OPERATION_COPY:
-		return (packet[0] >> 8 & 0xff) == COPY_LINEAR ? copy_linear(sdma, packet) :
-								copy_rectangle(sdma, packet);
+		return (packet[0] >> 8 & 0xff) == COPY_LINEAR ? copy_linear(sdma, packet)
+							      : copy_rectangle(sdma, packet);
 	case OPERATION_FENCE:
 		return write_fence(sdma, packet);
 	case OPERATION_TRAP:
-		sdma->gpu->services->set_event(sdma->gpu->services_context,
-					       packet[1] & 0xfffffff);
+		sdma->gpu->services->set_event(sdma->gpu->services_context, packet[1] & 0xfffffff);
 		return SOFTGPU_STEP_PROGRESS;
 	case OPERATION_POLL:
 		return poll_memory(sdma, packet);

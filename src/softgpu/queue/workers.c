@@ -20,7 +20,7 @@ struct softgpu_resident {
 
 struct softgpu_workers {
 	pthread_mutex_t lock;
-	struct softgpu_grid *grids; /* active ones, a ring; the next to be served first */
+	struct softgpu_grid *grids;	/* active ones, a ring; the next to be served first */
 	struct softgpu_eventcount work; /* notified when there is more to run */
 	uint32_t thread_limit;
 	uint32_t thread_count;
@@ -88,7 +88,8 @@ static bool retire_grid(struct softgpu_workers *workers, struct softgpu_grid *gr
 }
 
 /* Compute units are used in turn, so that every one of them is used by a large grid. */
-static void place(const struct softgpu_grid *grid, uint64_t index, struct softgpu_placement *placement)
+static void place(const struct softgpu_grid *grid, uint64_t index,
+		  struct softgpu_placement *placement)
 {
 	const struct softgpu_compute_units *units = &grid->compute_units;
 	const uint32_t unit = units->index[index % units->count];
@@ -135,8 +136,8 @@ static struct softgpu_resident *start_workgroup(struct softgpu_grid *grid, uint6
 	resident->grid = grid;
 	place(grid, index, &resident->placement);
 	resident->placement.scratch_wave_slot = scratch_slot;
-	if (!softgpu_workgroup_create(grid->kernel, id, &resident->placement,
-				      &resident->workgroup, fault)) {
+	if (!softgpu_workgroup_create(grid->kernel, id, &resident->placement, &resident->workgroup,
+				      fault)) {
 		free(resident);
 		return NULL;
 	}
@@ -190,8 +191,7 @@ static bool pick(struct softgpu_workers *workers, struct slice *slice)
 			}
 			slice->resident = take_resident(grid);
 			if (slice->resident) {
-				slice->scratch_slot =
-					slice->resident->placement.scratch_wave_slot;
+				slice->scratch_slot = slice->resident->placement.scratch_wave_slot;
 				workers->grids = grid->next;
 				return true;
 			}
@@ -204,7 +204,7 @@ static bool pick(struct softgpu_workers *workers, struct slice *slice)
 bool softgpu_workers_run_slice(struct softgpu_workers *workers,
 			       struct softgpu_instruction_cache *cache)
 {
-	struct softgpu_fault fault = { .kind = SOFTGPU_FAULT_NONE };
+	struct softgpu_fault fault = {.kind = SOFTGPU_FAULT_NONE};
 	enum softgpu_run_result result = SOFTGPU_RUN_FAULTED;
 	struct softgpu_grid *grid;
 	struct slice slice;

@@ -42,10 +42,10 @@ struct softgpu_grid {
 	uint64_t resident;
 	uint64_t resident_limit;
 	bool abort;
-	bool over; /* no longer among the active grids */
-	struct softgpu_fault fault; /* of the first workgroup that faulted */
+	bool over;			       /* no longer among the active grids */
+	struct softgpu_fault fault;	       /* of the first workgroup that faulted */
 	struct softgpu_resident *first, *last; /* between time slices */
-	struct softgpu_grid *previous, *next; /* among the active grids */
+	struct softgpu_grid *previous, *next;  /* among the active grids */
 };
 
 /* NULL: no memory or no threads. Threads start when they are first needed. */

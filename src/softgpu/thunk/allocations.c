@@ -144,8 +144,7 @@ static void unmap_from(struct softgpu_device *device, struct softgpu_allocation 
 	allocation->mapped[index] = allocation->mapped[--allocation->mapped_count];
 }
 
-void softgpu_allocation_unmap(struct softgpu_device *device,
-			      struct softgpu_allocation *allocation)
+void softgpu_allocation_unmap(struct softgpu_device *device, struct softgpu_allocation *allocation)
 {
 	while (allocation->mapped_count != 0)
 		unmap_from(device, allocation, allocation->mapped_count - 1);
@@ -213,8 +212,7 @@ static void give_memory_back(struct softgpu_device *device, struct softgpu_alloc
 		close(allocation->file);
 }
 
-void softgpu_allocation_remove(struct softgpu_device *device,
-			       struct softgpu_allocation *allocation)
+void softgpu_allocation_remove(struct softgpu_device *device, struct softgpu_allocation *allocation)
 {
 	softgpu_allocation_unmap(device, allocation);
 	take_out(allocation);
@@ -225,7 +223,8 @@ void softgpu_allocation_remove(struct softgpu_device *device,
 void *softgpu_allocate_internal(struct softgpu_device *device, uint64_t size)
 {
 	struct softgpu_allocation *allocation = calloc(1, sizeof(*allocation));
-	void *address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *address =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	bool inserted = false;
 
 	if (allocation && address != MAP_FAILED) {

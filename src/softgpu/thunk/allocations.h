@@ -8,9 +8,9 @@
 enum softgpu_memory_kind {
 	SOFTGPU_MEMORY_HOST, /* allocated on the host node */
 	SOFTGPU_MEMORY_VRAM,
-	SOFTGPU_MEMORY_SCRATCH, /* reserved; parts of it are mapped to the GPU as needed */
+	SOFTGPU_MEMORY_SCRATCH,	 /* reserved; parts of it are mapped to the GPU as needed */
 	SOFTGPU_MEMORY_IMPORTED, /* shared by another process */
-	SOFTGPU_MEMORY_USER, /* of the program's own, registered */
+	SOFTGPU_MEMORY_USER,	 /* of the program's own, registered */
 };
 
 struct softgpu_allocation {
@@ -20,14 +20,14 @@ struct softgpu_allocation {
 	uint32_t node_id; /* where the memory is */
 	HsaMemFlags flags;
 	intptr_t host_offset; /* from the GPU address to where this process may touch it */
-	int file; /* what can be shared; -1: nothing */
+	int file;	      /* what can be shared; -1: nothing */
 	bool owns_file;
 	uint64_t file_offset;
-	bool shared; /* other processes may have it mapped */
+	bool shared;		/* other processes may have it mapped */
 	uint32_t registrations; /* USER: how often */
 	uint32_t mapped_count;
 	HSAuint32 mapped[SOFTGPU_MAX_GPUS]; /* node numbers */
-	uint32_t registered_count; /* nodes for which an import was registered; 0: all */
+	uint32_t registered_count;	    /* nodes for which an import was registered; 0: all */
 	HSAuint32 registered[SOFTGPU_MAX_GPUS];
 	void *user_data;
 	struct softgpu_allocation *next; /* USER: the list of registrations */
@@ -55,8 +55,7 @@ void softgpu_allocation_remove(struct softgpu_device *device,
 HSAKMT_STATUS softgpu_allocation_map(struct softgpu_device *device,
 				     struct softgpu_allocation *allocation, const HSAuint32 *nodes,
 				     uint64_t count);
-void softgpu_allocation_unmap(struct softgpu_device *device,
-			      struct softgpu_allocation *allocation);
+void softgpu_allocation_unmap(struct softgpu_device *device, struct softgpu_allocation *allocation);
 
 /* Host memory for the thunk's own use, mapped to all GPUs; NULL: no memory. */
 void *softgpu_allocate_internal(struct softgpu_device *device, uint64_t size);

@@ -51,12 +51,13 @@ static bool open_gpu(struct softgpu_device *device, uint32_t index)
 	node->gpu = (struct softgpu_gpu){
 		.node = index + 1,
 		.target = device->options.target,
-		.memory = {
-			.context = &node->ranges,
-			.translate = softgpu_ranges_translate,
-			.generation = &node->ranges.generation,
-			.cache = node->ranges.cache,
-		},
+		.memory =
+			{
+				.context = &node->ranges,
+				.translate = softgpu_ranges_translate,
+				.generation = &node->ranges.generation,
+				.cache = node->ranges.cache,
+			},
 		.services = &services,
 		.workers = device->workers,
 		.shader_engines = SOFTGPU_SHADER_ENGINES,
@@ -197,13 +198,13 @@ HSAKMT_STATUS hsaKmtRuntimeEnable(void *rDebug, bool setupTtmp)
 	(void)rDebug;
 	(void)setupTtmp;
 	SOFTGPU_REQUIRE_OPEN();
-	return softgpu_device()->options.exceptions ? HSAKMT_STATUS_SUCCESS :
-						      HSAKMT_STATUS_NOT_SUPPORTED;
+	return softgpu_device()->options.exceptions ? HSAKMT_STATUS_SUCCESS
+						    : HSAKMT_STATUS_NOT_SUPPORTED;
 }
 
 HSAKMT_STATUS hsaKmtRuntimeDisable(void)
 {
 	SOFTGPU_REQUIRE_OPEN();
-	return softgpu_device()->options.exceptions ? HSAKMT_STATUS_SUCCESS :
-						      HSAKMT_STATUS_NOT_SUPPORTED;
+	return softgpu_device()->options.exceptions ? HSAKMT_STATUS_SUCCESS
+						    : HSAKMT_STATUS_NOT_SUPPORTED;
 }

@@ -14,7 +14,7 @@
 
 /* Node 0 is the host, the GPUs follow. */
 #define SOFTGPU_HOST_NODE 0
-#define SOFTGPU_PAGE      4096
+#define SOFTGPU_PAGE	  4096
 
 struct softgpu_node {
 	struct softgpu_gpu gpu;

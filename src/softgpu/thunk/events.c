@@ -34,7 +34,7 @@ struct event {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct event *events[EVENT_LIMIT]; /* by number; 0 is none */
-static uint64_t *mailboxes; /* one for each event, visible to the GPUs */
+static uint64_t *mailboxes;		  /* one for each event, visible to the GPUs */
 static uint32_t next_id;
 
 bool softgpu_events_open(struct softgpu_device *device)
@@ -92,7 +92,7 @@ void softgpu_events_memory_fault(void *context, uint32_t node, uint64_t address,
 		events[i]->fault = (HsaMemoryAccessFault){
 			.NodeId = node,
 			.VirtualAddress = address & ~(uint64_t)(SOFTGPU_PAGE - 1),
-			.Failure = { .NotPresent = 1 },
+			.Failure = {.NotPresent = 1},
 			.Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS,
 		};
 		set_event(events[i]);

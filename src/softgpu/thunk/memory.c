@@ -15,8 +15,8 @@
 static void *reserve_addresses(uint64_t size, uint64_t alignment)
 {
 	const uint64_t length = size + alignment - SOFTGPU_PAGE;
-	uint8_t *area = mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			     -1, 0);
+	uint8_t *area =
+		mmap(NULL, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	uintptr_t start, begin, tail;
 
 	if (area == MAP_FAILED)
@@ -86,7 +86,8 @@ static HSAKMT_STATUS allocate_host(struct softgpu_allocation *allocation, void *
 		flags |= MAP_FIXED_NOREPLACE;
 	else
 		wanted = NULL;
-	address = mmap(wanted, allocation->size, PROT_READ | PROT_WRITE, flags, allocation->file, 0);
+	address =
+		mmap(wanted, allocation->size, PROT_READ | PROT_WRITE, flags, allocation->file, 0);
 	if (address == MAP_FAILED) {
 		if (allocation->owns_file)
 			close(allocation->file);
@@ -194,17 +195,15 @@ static HSAKMT_STATUS map_scratch(struct softgpu_device *device,
 
 	if (size > allocation->begin + allocation->size - begin)
 		return HSAKMT_STATUS_INVALID_PARAMETER;
-	return softgpu_ranges_add(&softgpu_device_gpu(device, allocation->node_id)->ranges,
-				  &range) ?
-		       HSAKMT_STATUS_SUCCESS :
-		       HSAKMT_STATUS_NO_MEMORY;
+	return softgpu_ranges_add(&softgpu_device_gpu(device, allocation->node_id)->ranges, &range)
+		       ? HSAKMT_STATUS_SUCCESS
+		       : HSAKMT_STATUS_NO_MEMORY;
 }
 
 static HSAKMT_STATUS unmap_scratch(struct softgpu_device *device,
 				   const struct softgpu_allocation *allocation, uint64_t begin)
 {
-	struct softgpu_ranges *ranges =
-		&softgpu_device_gpu(device, allocation->node_id)->ranges;
+	struct softgpu_ranges *ranges = &softgpu_device_gpu(device, allocation->node_id)->ranges;
 	struct softgpu_translation range;
 
 	if (!softgpu_ranges_translate(ranges, begin, &range) || range.begin != begin)
@@ -214,8 +213,8 @@ static HSAKMT_STATUS unmap_scratch(struct softgpu_device *device,
 	return HSAKMT_STATUS_SUCCESS;
 }
 
-static HSAKMT_STATUS map(void *pointer, uint64_t size, HSAuint64 *alternate,
-			 const HSAuint32 *nodes, uint64_t count)
+static HSAKMT_STATUS map(void *pointer, uint64_t size, HSAuint64 *alternate, const HSAuint32 *nodes,
+			 uint64_t count)
 {
 	struct softgpu_device *device = softgpu_device();
 	const uint64_t address = (uint64_t)(uintptr_t)pointer;
@@ -339,7 +338,7 @@ HSAKMT_STATUS hsaKmtRegisterMemoryWithFlags(void *MemoryAddress, HSAuint64 Memor
 
 HSAKMT_STATUS hsaKmtRegisterMemory(void *MemoryAddress, HSAuint64 MemorySizeInBytes)
 {
-	const HsaMemFlags flags = { .Value = 0 };
+	const HsaMemFlags flags = {.Value = 0};
 
 	return hsaKmtRegisterMemoryWithFlags(MemoryAddress, MemorySizeInBytes, flags);
 }
@@ -380,7 +379,8 @@ HSAKMT_STATUS hsaKmtSetMemoryPolicy(HSAuint32 Node, HSAuint32 DefaultPolicy,
 	(void)MemoryAddressAlternate;
 	(void)MemorySizeInBytes;
 	SOFTGPU_REQUIRE_OPEN();
-	/* The aperture that this call configured is gone since gfx9; the driver accepts it still. */
-	return softgpu_device_gpu(softgpu_device(), Node) ? HSAKMT_STATUS_SUCCESS :
-							    HSAKMT_STATUS_INVALID_NODE_UNIT;
+	/* The aperture that this call configured is gone since gfx9; the driver accepts it still.
+	 */
+	return softgpu_device_gpu(softgpu_device(), Node) ? HSAKMT_STATUS_SUCCESS
+							  : HSAKMT_STATUS_INVALID_NODE_UNIT;
 }

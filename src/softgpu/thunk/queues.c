@@ -18,7 +18,7 @@ struct queue_entry {
 		_Atomic uint64_t read;
 		uint8_t padding[56];
 		_Atomic uint64_t write;
-	} *indices;
+	} * indices;
 	uint32_t mask_bits;
 	HSAuint32 mask[MASK_WORDS];
 };
@@ -217,9 +217,9 @@ HSAKMT_STATUS hsaKmtSetQueueCUMask(HSA_QUEUEID QueueId, HSAuint32 CUMaskCount,
 	} else if (!softgpu_queue_set_compute_unit_mask(entry->queue, QueueCUMask, CUMaskCount)) {
 		status = HSAKMT_STATUS_INVALID_PARAMETER;
 	} else {
-		entry->mask_bits = CUMaskCount < SOFTGPU_MAX_COMPUTE_UNITS ?
-					   CUMaskCount :
-					   SOFTGPU_MAX_COMPUTE_UNITS;
+		entry->mask_bits = CUMaskCount < SOFTGPU_MAX_COMPUTE_UNITS
+					   ? CUMaskCount
+					   : SOFTGPU_MAX_COMPUTE_UNITS;
 		memcpy(entry->mask, QueueCUMask, entry->mask_bits / 8);
 	}
 	pthread_mutex_unlock(&lock);
@@ -254,6 +254,6 @@ HSAKMT_STATUS hsaKmtSetTrapHandler(HSAuint32 NodeId, void *TrapHandlerBaseAddres
 	(void)TrapBufferBaseAddress;
 	(void)TrapBufferSizeInBytes;
 	SOFTGPU_REQUIRE_OPEN();
-	return softgpu_device_gpu(softgpu_device(), NodeId) ? HSAKMT_STATUS_SUCCESS :
-							      HSAKMT_STATUS_INVALID_NODE_UNIT;
+	return softgpu_device_gpu(softgpu_device(), NodeId) ? HSAKMT_STATUS_SUCCESS
+							    : HSAKMT_STATUS_INVALID_NODE_UNIT;
 }

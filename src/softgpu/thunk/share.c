@@ -19,13 +19,13 @@ enum {
 	WORD_PROCESS,
 	WORD_FILE,
 	WORD_OFFSET, /* pages */
-	WORD_INODE, /* so that a descriptor number used again is not taken for the old one */
+	WORD_INODE,  /* so that a descriptor number used again is not taken for the old one */
 	WORD_NODE,
 	WORD_RUNTIME, /* the runtime keeps the offset of a piece here */
-	WORD_SIZE, /* pages */
+	WORD_SIZE,    /* pages */
 };
 
-#define MAGIC    UINT32_C(0x53475055)
+#define MAGIC	  UINT32_C(0x53475055)
 #define HUGE_MASK ((UINT64_C(1) << 21) - 1)
 
 HSAKMT_STATUS hsaKmtShareMemory(void *MemoryAddress, HSAuint64 SizeInBytes,
@@ -68,8 +68,8 @@ static int open_shared(const uint32_t *word)
 
 	snprintf(path, sizeof(path), "/proc/%u/fd/%u", word[WORD_PROCESS], word[WORD_FILE]);
 	file = open(path, O_RDWR | O_CLOEXEC);
-	if (file >= 0 && (fstat(file, &information) != 0 ||
-			  (uint32_t)information.st_ino != word[WORD_INODE])) {
+	if (file >= 0 &&
+	    (fstat(file, &information) != 0 || (uint32_t)information.st_ino != word[WORD_INODE])) {
 		close(file);
 		return -1;
 	}

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define GPU_MEMORY_BANKS 3
-#define GPU_CACHES       2
+#define GPU_CACHES	 2
 
 static uint32_t node_count(void)
 {
@@ -21,7 +21,7 @@ HSAKMT_STATUS hsaKmtAcquireSystemProperties(HsaSystemProperties *SystemPropertie
 	SOFTGPU_REQUIRE_OPEN();
 	if (!SystemProperties)
 		return HSAKMT_STATUS_INVALID_PARAMETER;
-	*SystemProperties = (HsaSystemProperties){ .NumNodes = node_count() };
+	*SystemProperties = (HsaSystemProperties){.NumNodes = node_count()};
 	return HSAKMT_STATUS_SUCCESS;
 }
 
@@ -144,15 +144,15 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 NodeId, HSAuint32 NumBanks
 	};
 	HsaMemoryProperties gpu[GPU_MEMORY_BANKS] = {
 		/* Private: the host has no access to video memory. */
-		{ .HeapType = HSA_HEAPTYPE_FRAME_BUFFER_PRIVATE,
-		  .Width = 4096,
-		  .MemoryClockMax = 1600 },
-		{ .HeapType = HSA_HEAPTYPE_GPU_LDS,
-		  .SizeInBytes = 0x10000,
-		  .VirtualBaseAddress = SOFTGPU_SHARED_APERTURE },
-		{ .HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
-		  .SizeInBytes = SOFTGPU_APERTURE_SIZE,
-		  .VirtualBaseAddress = SOFTGPU_PRIVATE_APERTURE },
+		{.HeapType = HSA_HEAPTYPE_FRAME_BUFFER_PRIVATE,
+		 .Width = 4096,
+		 .MemoryClockMax = 1600},
+		{.HeapType = HSA_HEAPTYPE_GPU_LDS,
+		 .SizeInBytes = 0x10000,
+		 .VirtualBaseAddress = SOFTGPU_SHARED_APERTURE},
+		{.HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
+		 .SizeInBytes = SOFTGPU_APERTURE_SIZE,
+		 .VirtualBaseAddress = SOFTGPU_PRIVATE_APERTURE},
 	};
 	const HsaMemoryProperties *banks = gpu;
 	uint32_t count = GPU_MEMORY_BANKS;
@@ -177,20 +177,20 @@ HSAKMT_STATUS hsaKmtGetNodeCacheProperties(HSAuint32 NodeId, HSAuint32 Processor
 					   HSAuint32 NumCaches, HsaCacheProperties *CacheProperties)
 {
 	static const HsaCacheProperties host[] = {
-		{ .CacheLevel = 1,
-		  .CacheSize = 32,
-		  .CacheLineSize = 64,
-		  .CacheType = { .ui32 = { .Data = 1, .CPU = 1 } } },
+		{.CacheLevel = 1,
+		 .CacheSize = 32,
+		 .CacheLineSize = 64,
+		 .CacheType = {.ui32 = {.Data = 1, .CPU = 1}}},
 	};
 	static const HsaCacheProperties gpu[GPU_CACHES] = {
-		{ .CacheLevel = 1,
-		  .CacheSize = 16,
-		  .CacheLineSize = 64,
-		  .CacheType = { .ui32 = { .Data = 1, .HSACU = 1 } } },
-		{ .CacheLevel = 2,
-		  .CacheSize = 8192,
-		  .CacheLineSize = 128,
-		  .CacheType = { .ui32 = { .Data = 1, .HSACU = 1 } } },
+		{.CacheLevel = 1,
+		 .CacheSize = 16,
+		 .CacheLineSize = 64,
+		 .CacheType = {.ui32 = {.Data = 1, .HSACU = 1}}},
+		{.CacheLevel = 2,
+		 .CacheSize = 8192,
+		 .CacheLineSize = 128,
+		 .CacheType = {.ui32 = {.Data = 1, .HSACU = 1}}},
 	};
 	const HsaCacheProperties *caches = NodeId == SOFTGPU_HOST_NODE ? host : gpu;
 	const uint32_t count = NodeId == SOFTGPU_HOST_NODE ? 1 : GPU_CACHES;

@@ -71,7 +71,7 @@ bool softgpu_vram_take(struct softgpu_vram *vram, uint64_t size, uint64_t alignm
 		return false;
 	memmove(&vram->extent[i + 1], &vram->extent[i],
 		(vram->count - i) * sizeof(vram->extent[0]));
-	vram->extent[i] = (struct softgpu_vram_extent){ .offset = at, .size = size };
+	vram->extent[i] = (struct softgpu_vram_extent){.offset = at, .size = size};
 	vram->count++;
 	vram->used += size;
 	*offset = at;
