@@ -39,7 +39,7 @@ struct kernel_case {
 	uint32_t grid[3];
 	uint16_t workgroup[3];
 	uint32_t dynamic_group_bytes;
-	/* Stack a work-item beyond what the compiler counted: it cannot count recursion. */
+	/* Stack beyond what the compiler counts, which is not recursion nor calls by pointer. */
 	uint32_t deeper_stack_bytes;
 	bool zeroed; /* the output starts as zeros, not as KERNEL_FILL bytes */
 	enum kernel_comparison comparison;

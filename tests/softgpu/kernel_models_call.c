@@ -135,7 +135,7 @@ static void switches(const struct kernel_run *run)
 		const uint32_t *input = run->input;
 		uint32_t value = input[index];
 		uint32_t result =
-		    uniform_switch(input[index / run->workgroup] & 7, first_switch(value));
+			uniform_switch(input[index / run->workgroup] & 7, first_switch(value));
 
 		((uint32_t *)run->output)[index] = result + table[value >> 28];
 	}
@@ -161,26 +161,17 @@ static void loops(const struct kernel_run *run)
 	}
 }
 
-#define CALL_CASE(name, group)                                                                     \
+#define CALL_CASE(name, group, stack_bytes)                                                        \
 	{                                                                                          \
 		.kernel = #name, .model = name, .prepare = prepare_words, .input_words = 500,      \
-		.output_words = 510, .count = 500, LAUNCH(512, group)                              \
+		.output_words = 510, .count = 500, LAUNCH(512, group),                             \
+		.deeper_stack_bytes = stack_bytes                                                  \
 	}
 
 static const struct kernel_case cases[] = {
-	CALL_CASE(nested_calls, 64),
-	CALL_CASE(divergent_calls, 128),
-	{.kernel = "recursion",
-	 .model = recursion,
-	 .prepare = prepare_words,
-	 .input_words = 500,
-	 .output_words = 510,
-	 .count = 500,
-	 LAUNCH(512, 64),
-	 .deeper_stack_bytes = 4096},
-	CALL_CASE(pointer_calls, 64),
-	CALL_CASE(switches, 64),
-	CALL_CASE(loops, 256),
+	CALL_CASE(nested_calls, 64, 0), CALL_CASE(divergent_calls, 128, 0),
+	CALL_CASE(recursion, 64, 4096), CALL_CASE(pointer_calls, 64, 1024),
+	CALL_CASE(switches, 64, 0),	CALL_CASE(loops, 256, 0),
 };
 
 const struct kernel_table call_kernels = {"calls.cl", cases, sizeof(cases) / sizeof(cases[0])};
