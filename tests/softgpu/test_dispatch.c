@@ -224,8 +224,7 @@ static void check_scratch(uint32_t workgroups, uint32_t rotation, const uint32_t
 	ck_assert_uint_eq(wrong, 0);
 }
 
-/* The first dispatch asks the runtime for scratch memory, also the first after it was given back.
- */
+/* The first dispatch asks the runtime for scratch memory, and the first after it was given back. */
 START_TEST(scratch_memory_comes_on_request)
 {
 	enum { WORKGROUPS = 50 };

@@ -234,8 +234,7 @@ static enum softgpu_step start_barrier(struct softgpu_aql *aql,
 static enum softgpu_step start_packet(struct softgpu_aql *aql)
 {
 	const union softgpu_aql_packet *packet = ring_slot(aql, aql->next);
-	/* Acquire: pairs with the producer's release store of the header, the packet's last part.
-	 */
+	/* Acquire: pairs with the producer's release store of the header, the last part. */
 	const uint16_t header = atomic_load_explicit(&packet->header, memory_order_acquire);
 	const unsigned int type = header >> HSA_PACKET_HEADER_TYPE & 0xff;
 	char message[96];

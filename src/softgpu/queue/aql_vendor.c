@@ -38,8 +38,7 @@ static bool run_commands(struct softgpu_cache *cache, const uint32_t *commands, 
 		if (header >> 30 != 3 || length > count - i)
 			return false;
 		if (operation == PM4_ACQUIRE_MEM) {
-			/* Invalidates caches; pairs with the release of whoever wrote the memory.
-			 */
+			/* Pairs with the release of whoever wrote the memory. */
 			atomic_thread_fence(memory_order_seq_cst);
 			if (cache) {
 				softgpu_cache_release(cache, SOFTGPU_SCOPE_SYSTEM);

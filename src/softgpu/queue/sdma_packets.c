@@ -112,8 +112,7 @@ struct rectangle_side {
 	uint64_t pitch, slice; /* bytes */
 };
 
-/* Five dwords: address, offsets x and y, offset z and pitch, slice pitch; all but it in elements.
- */
+/* Address, offsets x and y, offset z and pitch, slice pitch; all but the first in elements. */
 static struct rectangle_side read_side(const uint32_t *dword, unsigned int shift)
 {
 	struct rectangle_side side = {

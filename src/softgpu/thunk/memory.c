@@ -379,8 +379,7 @@ HSAKMT_STATUS hsaKmtSetMemoryPolicy(HSAuint32 Node, HSAuint32 DefaultPolicy,
 	(void)MemoryAddressAlternate;
 	(void)MemorySizeInBytes;
 	SOFTGPU_REQUIRE_OPEN();
-	/* The aperture that this call configured is gone since gfx9; the driver accepts it still.
-	 */
+	/* The aperture that it configured is gone since gfx9; the driver accepts it still. */
 	return softgpu_device_gpu(softgpu_device(), Node) ? HSAKMT_STATUS_SUCCESS
 							  : HSAKMT_STATUS_INVALID_NODE_UNIT;
 }
