@@ -20,9 +20,9 @@ static const struct {
 	int first, second;
 	bool carry_in;
 } carries[] = {
-    {"v_add_co_u32", 1, 1, false},     {"v_sub_co_u32", 1, -1, false},
-    {"v_subrev_co_u32", -1, 1, false}, {"v_addc_co_u32", 1, 1, true},
-    {"v_subb_co_u32", 1, -1, true},    {"v_subbrev_co_u32", -1, 1, true},
+	{"v_add_co_u32", 1, 1, false},	   {"v_sub_co_u32", 1, -1, false},
+	{"v_subrev_co_u32", -1, 1, false}, {"v_addc_co_u32", 1, 1, true},
+	{"v_subb_co_u32", 1, -1, true},	   {"v_subbrev_co_u32", -1, 1, true},
 };
 
 /* Checks one carry operation whose mask in is `mask`; returns the mask out. */
@@ -75,6 +75,34 @@ START_TEST(carry)
 }
 END_TEST
 
+/* With clamp the lanes that carry hold the limit, the mask is the same. */
+START_TEST(clamped_carry)
+{
+	static const struct isa_modifiers modifiers = {.clamp = 1, .scalar_destination = 30};
+
+	for (unsigned int round = 0; round < 60; round++) {
+		const unsigned int which = round % 6;
+		struct isa_program program = {.count = 0};
+		uint64_t mask;
+
+		vector_randomize();
+		vector_save(&before);
+		after = before;
+		emit_vop3(&program, carries[which].name, 5, VGPR(4), VGPR(6),
+			  carries[which].carry_in ? 20 : 0, &modifiers);
+		mask = expect_carry(which, 5, pair(&before.scalar[20]));
+		memcpy(&after.scalar[30], &mask, sizeof(mask));
+		for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++)
+			if (mask >> lane & 1)
+				after.vgpr[5][lane] = carries[which].first == carries[which].second
+							      ? UINT32_MAX
+							      : 0;
+		vector_execute(&program);
+		vector_compare(&after, carries[which].name);
+	}
+}
+END_TEST
+
 /* Numbers of 128 bits, added and subtracted in chains. */
 START_TEST(carry_chain)
 {
@@ -96,8 +124,8 @@ START_TEST(carry_chain)
 				for (unsigned int n = 0; n < 3; n++)
 					number[n] = number[n] << 32 | before.vgpr[4 * n + i][lane];
 				for (unsigned int n = 0; n < 2; n++)
-					actual[n] =
-					    actual[n] << 32 | vector_wave->vgpr[4 * n + i][lane];
+					actual[n] = actual[n] << 32 |
+						    vector_wave->vgpr[4 * n + i][lane];
 			}
 			if (!(vector_wave->exec >> lane & 1))
 				continue;
@@ -160,10 +188,10 @@ START_TEST(wide_products)
 		for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
 			const uint64_t a = before.vgpr[5][lane], b = before.vgpr[3][lane];
 			const uint64_t c =
-			    (uint64_t)before.vgpr[7][lane] << 32 | before.vgpr[6][lane];
-			const __int128 sum = is_signed
-						 ? (__int128)(int32_t)a * (int32_t)b + (int64_t)c
-						 : (__int128)((unsigned __int128)(a * b) + c);
+				(uint64_t)before.vgpr[7][lane] << 32 | before.vgpr[6][lane];
+			const __int128 sum =
+				is_signed ? (__int128)(int32_t)a * (int32_t)b + (int64_t)c
+					  : (__int128)((unsigned __int128)(a * b) + c);
 
 			if (!(vector_wave->exec >> lane & 1))
 				continue;
@@ -292,6 +320,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, vector_open, vector_close);
 	tcase_add_test(tcase, carry);
+	tcase_add_test(tcase, clamped_carry);
 	tcase_add_test(tcase, carry_chain);
 	tcase_add_test(tcase, select_by_mask);
 	tcase_add_test(tcase, wide_products);

@@ -44,7 +44,7 @@ uint16_t softgpu_half_from_double(double value)
 	if (exponent < -14)
 		exponent = -14;
 	/* Adding a number whose last place is the half's last place lets the host round. */
-	adder = copysign(ldexp(1.5, exponent - 10 + 52), value);
+	adder = copysign(softgpu_double((uint64_t)(exponent - 10 + 52 + 1023) << 52), value);
 	value = copysign(value + adder - adder, value);
 	if (fabs(value) > 65504.0)
 		return half_special(copysign(INFINITY, value));

@@ -30,17 +30,37 @@ void softgpu_v_cndmask_b32(struct softgpu_wave *wave, const struct softgpu_instr
 	softgpu_vector_begin(&vector, wave, instruction);
 	const uint32_t *restrict a = vector.source[0];
 	const uint32_t *restrict b = vector.source[1];
+	uint32_t *restrict low = vector.result[0];
 	softgpu_vector_spread_mask(softgpu_vector_carry_in(&vector), second);
 	SOFTGPU_FOR_LANES (lane)
-		vector.result[0][lane] = second[lane] ? b[lane] : a[lane];
+		low[lane] = second[lane] ? b[lane] : a[lane];
 	softgpu_vector_end(&vector);
 }
 
-/*
- * Sums whose bit 32 is the carry out, differences whose bit 32 is the borrow. `clamp` saturates
- * the result and leaves the carry as it is.
- */
-#define VECTOR_CARRY(name, carry_in, limit, expression)                                            \
+/* The carry out of bit 31, from the operands' and the result's bits; carry in is in the result. */
+static inline uint32_t carry_of_sum(uint32_t a, uint32_t b, uint32_t sum)
+{
+	return ((a & b) | ((a | b) & ~sum)) >> 31;
+}
+
+static inline uint32_t borrow_of_difference(uint32_t a, uint32_t b, uint32_t difference)
+{
+	return ((~a & b) | ((~a | b) & difference)) >> 31;
+}
+
+/* `clamp` saturates the lanes that carry and leaves the mask as it is. */
+static void end_carry(struct softgpu_vector *vector, const uint8_t carry[SOFTGPU_LANES],
+		      uint32_t limit)
+{
+	if (vector->instruction->clamp)
+		SOFTGPU_FOR_LANES (lane)
+			if (carry[lane])
+				vector->result[0][lane] = limit;
+	softgpu_vector_write_mask(vector, softgpu_vector_gather_mask(carry));
+	softgpu_vector_end(vector);
+}
+
+#define VECTOR_CARRY(name, carry_in, limit, expression, carry_out)                                 \
 	void softgpu_##name(struct softgpu_wave *wave,                                             \
 			    const struct softgpu_instruction *instruction)                         \
 	{                                                                                          \
@@ -50,27 +70,26 @@ void softgpu_v_cndmask_b32(struct softgpu_wave *wave, const struct softgpu_instr
 		softgpu_vector_begin(&vector, wave, instruction);                                  \
 		const uint32_t *restrict low0 = vector.source[0];                                  \
 		const uint32_t *restrict low1 = vector.source[1];                                  \
+		uint32_t *restrict low = vector.result[0];                                         \
 		if (carry_in)                                                                      \
 			softgpu_vector_spread_mask(softgpu_vector_carry_in(&vector), carry);       \
 		SOFTGPU_FOR_LANES (lane) {                                                         \
-			const uint64_t a = low0[lane], b = low1[lane], c = carry[lane] != 0;       \
-			const uint64_t sum = (expression);                                         \
+			const uint32_t a = low0[lane], b = low1[lane], c = carry[lane] != 0;       \
+			const uint32_t result = (expression);                                      \
                                                                                                    \
 			(void)c;                                                                   \
-			carry[lane] = sum >> 32 & 1;                                               \
-			vector.result[0][lane] =                                                   \
-				instruction->clamp && carry[lane] ? (limit) : (uint32_t)sum;       \
+			carry[lane] = (uint8_t)(carry_out);                                        \
+			low[lane] = result;                                                        \
 		}                                                                                  \
-		softgpu_vector_write_mask(&vector, softgpu_vector_gather_mask(carry));             \
-		softgpu_vector_end(&vector);                                                       \
+		end_carry(&vector, carry, limit);                                                  \
 	}
 
-VECTOR_CARRY(v_add_co_u32, false, UINT32_MAX, a + b)
-VECTOR_CARRY(v_sub_co_u32, false, 0, a - b)
-VECTOR_CARRY(v_subrev_co_u32, false, 0, b - a)
-VECTOR_CARRY(v_addc_co_u32, true, UINT32_MAX, a + b + c)
-VECTOR_CARRY(v_subb_co_u32, true, 0, a - b - c)
-VECTOR_CARRY(v_subbrev_co_u32, true, 0, b - a - c)
+VECTOR_CARRY(v_add_co_u32, false, UINT32_MAX, a + b, carry_of_sum(a, b, result))
+VECTOR_CARRY(v_sub_co_u32, false, 0, a - b, borrow_of_difference(a, b, result))
+VECTOR_CARRY(v_subrev_co_u32, false, 0, b - a, borrow_of_difference(b, a, result))
+VECTOR_CARRY(v_addc_co_u32, true, UINT32_MAX, a + b + c, carry_of_sum(a, b, result))
+VECTOR_CARRY(v_subb_co_u32, true, 0, a - b - c, borrow_of_difference(a, b, result))
+VECTOR_CARRY(v_subbrev_co_u32, true, 0, b - a - c, borrow_of_difference(b, a, result))
 
 /* 32 x 32 + 64 bits; the mask receives bit 64 of the sum. */
 #define VECTOR_WIDE_MULTIPLY(name, type, wide)                                                     \

@@ -143,6 +143,16 @@ FIX_NAN(16, softgpu_load_u16, softgpu_store_u16, 0x7e00, 0x200)
 FIX_NAN(32, softgpu_load_u32, softgpu_store_u32, 0x7fc00000, 0x400000)
 FIX_NAN(64, softgpu_load_u64, softgpu_store_u64, 0x7ff8000000000000, 0x8000000000000)
 
+/* The usual case of 32-bit floats, in a loop that compilers vectorise. */
+static bool has_nan32(const uint32_t *result)
+{
+	uint32_t found = 0;
+
+	SOFTGPU_FOR_LANES (lane)
+		found |= softgpu_is_nan32(result[lane]);
+	return found;
+}
+
 static void fix_nans(struct softgpu_vector *vector)
 {
 	const struct softgpu_operation *operation = vector->instruction->operation;
@@ -158,7 +168,8 @@ static void fix_nans(struct softgpu_vector *vector)
 		fix_nan32(vector, vector->source, low, high);
 		break;
 	case SOFTGPU_F32:
-		fix_nan32(vector, vector->source, low, high);
+		if (has_nan32(low))
+			fix_nan32(vector, vector->source, low, high);
 		break;
 	case SOFTGPU_F64:
 		fix_nan64(vector, vector->source, low, high);
