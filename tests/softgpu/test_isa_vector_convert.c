@@ -106,8 +106,8 @@ static int64_t part(uint64_t value, unsigned int index, unsigned int bits, bool 
 static uint64_t dot(uint64_t a, uint64_t b, uint64_t sum, unsigned int bits, bool is_signed)
 {
 	for (unsigned int index = 0; index < 32 / bits; index++)
-		sum +=
-		    (uint64_t)(part(a, index, bits, is_signed) * part(b, index, bits, is_signed));
+		sum += (uint64_t)(part(a, index, bits, is_signed) *
+				  part(b, index, bits, is_signed));
 	return sum;
 }
 
@@ -159,56 +159,56 @@ MODEL(v_lerp_u8, uint8_t x[8], y[8], r[8]; memcpy(x, &a, 8); memcpy(y, &b, 8); m
       return c;)
 
 MODEL(
-    v_perm_b32, uint8_t byte[8], sel[8], r[8] = {0}; memcpy(byte, &b, 4); memcpy(byte + 4, &a, 4);
-    memcpy(sel, &c, 8); for (int i = 0; i < 4; i++) {
-	    static const int sign_of[4] = {1, 3, 5, 7};
-	    r[i] = sel[i] > 12	  ? 255
-		   : sel[i] == 12 ? 0
-		   : sel[i] > 7	  ? (byte[sign_of[sel[i] - 8]] > 127 ? 255 : 0)
-				  : byte[sel[i]];
-    } memcpy(&c, r, 8);
-    return c;)
+	v_perm_b32, uint8_t byte[8], sel[8], r[8] = {0}; memcpy(byte, &b, 4);
+	memcpy(byte + 4, &a, 4); memcpy(sel, &c, 8); for (int i = 0; i < 4; i++) {
+		static const int sign_of[4] = {1, 3, 5, 7};
+		r[i] = sel[i] > 12    ? 255
+		       : sel[i] == 12 ? 0
+		       : sel[i] > 7   ? (byte[sign_of[sel[i] - 8]] > 127 ? 255 : 0)
+				      : byte[sel[i]];
+	} memcpy(&c, r, 8);
+	return c;)
 
 static const struct vector_case vop1[] = {
-    CASE(v_cvt_f32_i32),      CASE(v_cvt_f32_u32),     CASE(v_cvt_f64_i32),
-    CASE(v_cvt_f64_u32),      CASE(v_cvt_f16_i16),     CASE(v_cvt_f16_u16),
-    CASE(v_cvt_f32_f16),      CASE(v_cvt_f16_f32),     CASE(v_cvt_f32_f64),
-    CASE(v_cvt_f64_f32),      CASE(v_cvt_i32_f32),     CASE(v_cvt_i32_f64),
-    CASE(v_cvt_u32_f32),      CASE(v_cvt_u32_f64),     CASE(v_cvt_i16_f16),
-    CASE(v_cvt_u16_f16),      CASE(v_cvt_rpi_i32_f32), CASE(v_cvt_flr_i32_f32),
-    CASE(v_cvt_f32_ubyte0),   CASE(v_cvt_f32_ubyte1),  CASE(v_cvt_f32_ubyte2),
-    CASE(v_cvt_f32_ubyte3),   CASE(v_cvt_off_f32_i4),  CASE(v_cvt_norm_i16_f16),
-    CASE(v_cvt_norm_u16_f16),
+	CASE(v_cvt_f32_i32),	  CASE(v_cvt_f32_u32),	   CASE(v_cvt_f64_i32),
+	CASE(v_cvt_f64_u32),	  CASE(v_cvt_f16_i16),	   CASE(v_cvt_f16_u16),
+	CASE(v_cvt_f32_f16),	  CASE(v_cvt_f16_f32),	   CASE(v_cvt_f32_f64),
+	CASE(v_cvt_f64_f32),	  CASE(v_cvt_i32_f32),	   CASE(v_cvt_i32_f64),
+	CASE(v_cvt_u32_f32),	  CASE(v_cvt_u32_f64),	   CASE(v_cvt_i16_f16),
+	CASE(v_cvt_u16_f16),	  CASE(v_cvt_rpi_i32_f32), CASE(v_cvt_flr_i32_f32),
+	CASE(v_cvt_f32_ubyte0),	  CASE(v_cvt_f32_ubyte1),  CASE(v_cvt_f32_ubyte2),
+	CASE(v_cvt_f32_ubyte3),	  CASE(v_cvt_off_f32_i4),  CASE(v_cvt_norm_i16_f16),
+	CASE(v_cvt_norm_u16_f16),
 };
 
 static const struct vector_case vop2[] = {
-    CASE(v_dot2c_i32_i16),
-    CASE(v_dot4c_i32_i8),
-    CASE(v_dot8c_i32_i4),
+	CASE(v_dot2c_i32_i16),
+	CASE(v_dot4c_i32_i8),
+	CASE(v_dot8c_i32_i4),
 };
 
 static const struct vector_case vop3[] = {
-    CASE(v_cvt_pknorm_i16_f32),
-    CASE(v_cvt_pknorm_u16_f32),
-    CASE(v_cvt_pknorm_i16_f16),
-    CASE(v_cvt_pknorm_u16_f16),
-    CASE(v_cvt_pkrtz_f16_f32),
-    CASE(v_cvt_pk_u8_f32),
-    CASE(v_cvt_pkaccum_u8_f32),
-    CASE(v_sad_u8),
-    CASE(v_msad_u8),
-    CASE(v_sad_hi_u8),
-    CASE(v_sad_u16),
-    CASE(v_sad_u32),
-    CASE(v_qsad_pk_u16_u8),
-    CASE(v_mqsad_pk_u16_u8),
-    CASE(v_lerp_u8),
-    CASE(v_perm_b32),
+	CASE(v_cvt_pknorm_i16_f32),
+	CASE(v_cvt_pknorm_u16_f32),
+	CASE(v_cvt_pknorm_i16_f16),
+	CASE(v_cvt_pknorm_u16_f16),
+	CASE(v_cvt_pkrtz_f16_f32),
+	CASE(v_cvt_pk_u8_f32),
+	CASE(v_cvt_pkaccum_u8_f32),
+	CASE(v_sad_u8),
+	CASE(v_msad_u8),
+	CASE(v_sad_hi_u8),
+	CASE(v_sad_u16),
+	CASE(v_sad_u32),
+	CASE(v_qsad_pk_u16_u8),
+	CASE(v_mqsad_pk_u16_u8),
+	CASE(v_lerp_u8),
+	CASE(v_perm_b32),
 };
 
 static const struct vector_case vop3p[] = {
-    CASE(v_dot2_i32_i16), CASE(v_dot2_u32_u16), CASE(v_dot4_i32_i8),
-    CASE(v_dot4_u32_u8),  CASE(v_dot8_i32_i4),	CASE(v_dot8_u32_u4),
+	CASE(v_dot2_i32_i16), CASE(v_dot2_u32_u16), CASE(v_dot4_i32_i8),
+	CASE(v_dot4_u32_u8),  CASE(v_dot8_i32_i4),  CASE(v_dot8_u32_u4),
 };
 
 START_TEST(conversions)
@@ -242,7 +242,7 @@ START_TEST(every_half)
 			vector_wave->vgpr[0][lane] = first + lane;
 			/* The middle between two halves, or next to it. */
 			vector_wave->vgpr[3][lane] =
-			    (uint32_t)float_bits((float)((value + next) / 2)) + lane % 3 - 1;
+				(uint32_t)float_bits((float)((value + next) / 2)) + lane % 3 - 1;
 		}
 		vector_execute(&program);
 		for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
@@ -290,10 +290,10 @@ START_TEST(rounding_to_halves)
 {
 	static const float value[4] = {1.0f + 0x1p-12f, -1.0f - 0x1p-12f, 1e6f, -1e6f};
 	static const uint32_t expected[4][4] = {
-	    {0x3c00, 0xbc00, 0x7c00, 0xfc00}, /* to nearest */
-	    {0x3c01, 0xbc00, 0x7c00, 0xfbff}, /* up */
-	    {0x3c00, 0xbc01, 0x7bff, 0xfc00}, /* down */
-	    {0x3c00, 0xbc00, 0x7bff, 0xfbff}, /* to zero */
+		{0x3c00, 0xbc00, 0x7c00, 0xfc00}, /* to nearest */
+		{0x3c01, 0xbc00, 0x7c00, 0xfbff}, /* up */
+		{0x3c00, 0xbc01, 0x7bff, 0xfc00}, /* down */
+		{0x3c00, 0xbc00, 0x7bff, 0xfbff}, /* to zero */
 	};
 	const uint32_t mode = vector_wave->mode;
 	struct isa_program program = {.count = 0};
@@ -324,7 +324,7 @@ START_TEST(wide_sums)
 		vector_execute(&program);
 		for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
 			const uint64_t bytes =
-			    (uint64_t)before.vgpr[7][lane] << 32 | before.vgpr[6][lane];
+				(uint64_t)before.vgpr[7][lane] << 32 | before.vgpr[6][lane];
 
 			for (unsigned int i = 0; i < 4; i++) {
 				const uint64_t sum = differences(bytes >> 8 * i & UINT32_MAX,
@@ -333,11 +333,44 @@ START_TEST(wide_sums)
 
 				ck_assert_uint_eq(vector_wave->vgpr[4 + i][lane],
 						  vector_wave->exec >> lane & 1
-						      ? (uint32_t)sum
-						      : before.vgpr[4 + i][lane]);
+							  ? (uint32_t)sum
+							  : before.vgpr[4 + i][lane]);
 			}
 		}
 	}
+}
+END_TEST
+
+/* With clamp the sums stop at the limit of their 16 or 32 bits. */
+START_TEST(clamped_differences)
+{
+	static const struct isa_modifiers clamp = {.clamp = 1};
+	struct isa_program program = {.count = 0};
+
+	vector_wave->exec = UINT64_MAX;
+	for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
+		vector_wave->vgpr[0][lane] = 0xffffffff;
+		vector_wave->vgpr[1][lane] = 0xffffffff;
+		vector_wave->vgpr[2][lane] = 0x01010101;
+		vector_wave->vgpr[4][lane] = 0xfffffc00;
+		vector_wave->vgpr[5][lane] = 0xff000002;
+	}
+	/* Every sum of differences is 4 * 254 = 0x3f8. */
+	emit_vop3(&program, "v_qsad_pk_u16_u8", 6, VGPR(0), VGPR(2), VGPR(4), &clamp);
+	emit_vop3(&program, "v_mqsad_pk_u16_u8", 8, VGPR(0), VGPR(2), VGPR(4), &clamp);
+	emit_vop3(&program, "v_qsad_pk_u16_u8", 10, VGPR(0), VGPR(2), VGPR(4), NULL);
+	emit_vop3(&program, "v_sad_u8", 12, VGPR(0), VGPR(2), VGPR(4), &clamp);
+	emit_vop3(&program, "v_sad_u32", 13, VGPR(0), VGPR(2), VGPR(4), &clamp);
+	emit_vop3(&program, "v_sad_u32", 14, VGPR(0), VGPR(2), VGPR(4), NULL);
+	vector_execute(&program);
+	for (unsigned int i = 6; i <= 8; i += 2) {
+		ck_assert_uint_eq(vector_wave->vgpr[i][0], 0xfffffff8);
+		ck_assert_uint_eq(vector_wave->vgpr[i + 1][0], 0xffff03fa);
+	}
+	ck_assert_uint_eq(vector_wave->vgpr[11][0], 0x02f803fa);
+	ck_assert_uint_eq(vector_wave->vgpr[12][0], 0xfffffff8);
+	ck_assert_uint_eq(vector_wave->vgpr[13][0], 0xffffffff);
+	ck_assert_uint_eq(vector_wave->vgpr[14][0], 0xfefefefe + 0xfffffc00);
 }
 END_TEST
 
@@ -374,6 +407,7 @@ int main(void)
 	tcase_add_test(tcase, nan_payloads);
 	tcase_add_test(tcase, rounding_to_halves);
 	tcase_add_test(tcase, wide_sums);
+	tcase_add_test(tcase, clamped_differences);
 	tcase_add_test(tcase, clamped_dot_products);
 	suite_add_tcase(suite, tcase);
 	return vector_main(suite);

@@ -170,6 +170,49 @@ START_TEST(select_by_mask)
 }
 END_TEST
 
+/* The same with parts of operands and moved lanes, where the masks are VCC. */
+START_TEST(masks_of_other_forms)
+{
+	static const struct isa_modifiers parts = {
+		.sdwa_source = {SOFTGPU_SDWA_WORD_1, SOFTGPU_SDWA_BYTE_3},
+		.sdwa_destination = SOFTGPU_SDWA_DWORD};
+	static const struct isa_modifiers mirror = {
+		.dpp_control = 0x140, .dpp_row_mask = 15, .dpp_bank_mask = 15, .dpp_bound_ctrl = 1};
+
+	for (unsigned int round = 0; round < 20; round++) {
+		struct isa_program program = {.count = 0};
+		uint64_t mask = 0;
+
+		vector_randomize();
+		vector_save(&before);
+		after = before;
+		/* The select reads the mask that the difference leaves. */
+		emit_sdwa(&program, SOFTGPU_VOP2, "v_subb_co_u32", 8, VGPR(4), VGPR(5), &parts);
+		emit_dpp(&program, SOFTGPU_VOP2, "v_cndmask_b32", 9, VGPR(6), 7, &mirror);
+		for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++) {
+			const unsigned int other = lane / 16 * 16 + 15 - lane % 16;
+			const int64_t difference =
+				(int64_t)(before.vgpr[4][lane] >> 16) -
+				(int64_t)(before.vgpr[5][lane] >> 24) -
+				(before.scalar[SOFTGPU_CODE_VCC + lane / 32] >> lane % 32 & 1);
+
+			if (!(vector_wave->exec >> lane & 1))
+				continue;
+			if (difference < 0)
+				mask |= UINT64_C(1) << lane;
+			after.vgpr[8][lane] = (uint32_t)difference;
+			after.vgpr[9][lane] = difference < 0 ? before.vgpr[7][lane]
+					      : vector_wave->exec >> other & 1
+						      ? before.vgpr[6][other]
+						      : 0;
+		}
+		memcpy(&after.scalar[SOFTGPU_CODE_VCC], &mask, sizeof(mask));
+		vector_execute(&program);
+		vector_compare(&after, "masks of SDWA and DPP");
+	}
+}
+END_TEST
+
 START_TEST(wide_products)
 {
 	for (unsigned int round = 0; round < 40; round++) {
@@ -323,6 +366,7 @@ int main(void)
 	tcase_add_test(tcase, clamped_carry);
 	tcase_add_test(tcase, carry_chain);
 	tcase_add_test(tcase, select_by_mask);
+	tcase_add_test(tcase, masks_of_other_forms);
 	tcase_add_test(tcase, wide_products);
 	tcase_add_test(tcase, single_lanes);
 	tcase_add_test(tcase, count_of_lower_lanes);
