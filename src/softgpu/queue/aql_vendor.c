@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* AMD's vendor packets: barrier-value, and the indirect buffers by which the runtime flushes
- * caches. */
+/* AMD's vendor packets: barrier-value, and indirect buffers, which the runtime uses for fences. */
 #include "aql.h"
 
 #include "signal.h"

@@ -2,6 +2,8 @@
 /* Doorbells, and the thread that wakes sleeping queues when the host rings theirs. */
 #include "doorbell.h"
 
+#include "thread.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -102,7 +104,7 @@ static bool start_monitor(struct softgpu_doorbell_monitor *monitor)
 		close(monitor->userfaultfd);
 		return false;
 	}
-	if (pthread_create(&monitor->thread, NULL, monitor_thread, monitor) != 0) {
+	if (!softgpu_thread_start(&monitor->thread, "softgpu-doorbell", monitor_thread, monitor)) {
 		close(monitor->stop_event);
 		close(monitor->userfaultfd);
 		return false;

@@ -3,6 +3,7 @@
 #include "engine.h"
 
 #include "clock.h"
+#include "thread.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -33,12 +34,16 @@ static uint64_t next_nap(struct patience *patience)
 }
 
 /* Grids of this queue run. Their end notifies `wake`; until then this thread helps. */
-static void wait_for_grid(struct softgpu_queue *queue)
+static void wait_for_grid(struct softgpu_queue *queue, const struct patience *patience)
 {
 	uint32_t sequence;
 
 	if (softgpu_workers_run_slice(queue->gpu->workers, queue->cache))
 		return;
+	if (softgpu_clock_now() - patience->since < queue->gpu->spin_nanoseconds) {
+		sched_yield();
+		return;
+	}
 	sequence = softgpu_eventcount_prepare(&queue->wake);
 	if (queue->operations->step(queue, queue->state) != SOFTGPU_STEP_BUSY ||
 	    atomic_load_explicit(&queue->stop, memory_order_acquire))
@@ -93,7 +98,9 @@ static void wait_for_change(struct softgpu_queue *queue)
 {
 	const uint32_t sequence = softgpu_eventcount_prepare(&queue->wake);
 
-	if (atomic_load_explicit(&queue->stop, memory_order_acquire))
+	/* It may have been stopped or made active again in the meantime. */
+	if (queue->operations->step(queue, queue->state) != SOFTGPU_STEP_HALTED ||
+	    atomic_load_explicit(&queue->stop, memory_order_acquire))
 		softgpu_eventcount_cancel(&queue->wake);
 	else
 		softgpu_eventcount_wait(&queue->wake, sequence, SOFTGPU_WAIT_FOREVER);
@@ -118,7 +125,7 @@ static void *queue_thread(void *argument)
 		case SOFTGPU_STEP_PROGRESS:
 			break;
 		case SOFTGPU_STEP_BUSY:
-			wait_for_grid(queue);
+			wait_for_grid(queue, &patience);
 			break;
 		case SOFTGPU_STEP_POLL:
 			wait_for_memory(queue, &patience);
@@ -176,7 +183,10 @@ struct softgpu_queue *softgpu_queue_create(const struct softgpu_gpu *gpu,
 	queue->state = queue->operations->create(queue);
 	if (queue->cache && queue->state &&
 	    softgpu_doorbell_create(&queue->doorbell, monitor, parameters->number, &queue->wake)) {
-		if (pthread_create(&queue->thread, NULL, queue_thread, queue) == 0)
+		if (softgpu_thread_start(&queue->thread,
+					 parameters->type == SOFTGPU_QUEUE_AQL ? "softgpu-aql"
+									       : "softgpu-sdma",
+					 queue_thread, queue))
 			return queue;
 		softgpu_doorbell_destroy(&queue->doorbell);
 	}

@@ -19,7 +19,7 @@ enum softgpu_queue_type {
 struct softgpu_queue_parameters {
 	enum softgpu_queue_type type;
 	uint32_t number;    /* of the queue in its process, from 1; for messages and HW_ID */
-	void *ring;	    /* host address */
+	void *ring;	    /* where this process may touch it */
 	uint64_t ring_size; /* bytes, a power of two */
 	_Atomic uint64_t *read_index; /* AQL: packets; SDMA: bytes; both never wrap */
 	_Atomic uint64_t *write_index;

@@ -24,7 +24,7 @@ static enum softgpu_step fetch_and_execute(struct softgpu_sdma *sdma)
 		return SOFTGPU_STEP_HALTED;
 	}
 	/* A packet may begin at the end of the ring and go on at its start. */
-	for (uint32_t i = 0; i < length; i++)
+	for (uint32_t i = 0; i < length && i < SOFTGPU_SDMA_LONGEST_PACKET; i++)
 		packet[i] = sdma->ring[(first + i) & mask];
 	result = softgpu_sdma_execute(sdma, packet);
 	if (result != SOFTGPU_STEP_PROGRESS)

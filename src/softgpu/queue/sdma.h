@@ -5,7 +5,7 @@
 
 #include "engine.h"
 
-#define SOFTGPU_SDMA_LONGEST_PACKET 13 /* dwords */
+#define SOFTGPU_SDMA_LONGEST_PACKET 13 /* dwords that mean something */
 
 struct softgpu_sdma {
 	struct softgpu_queue *queue;

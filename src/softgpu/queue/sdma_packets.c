@@ -55,7 +55,7 @@ uint32_t softgpu_sdma_packet_length(uint32_t header)
 
 	switch (operation) {
 	case OPERATION_NOP:
-		return 1;
+		return 1 + (header >> 16 & 0x3fff); /* dwords to be passed over */
 	case OPERATION_COPY:
 		return detail == COPY_LINEAR ? 7 : detail == COPY_RECTANGLE ? 13 : 0;
 	case OPERATION_FENCE:

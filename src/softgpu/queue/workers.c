@@ -2,6 +2,8 @@
 /* The worker threads that run workgroups, in time slices and round robin over the grids. */
 #include "workers.h"
 
+#include "thread.h"
+
 #include "../cache.h"
 
 #include <pthread.h>
@@ -305,8 +307,8 @@ void softgpu_workers_destroy(struct softgpu_workers *workers)
 static void start_threads(struct softgpu_workers *workers)
 {
 	while (workers->thread_count < workers->thread_limit &&
-	       pthread_create(&workers->threads[workers->thread_count], NULL, worker_thread,
-			      workers) == 0)
+	       softgpu_thread_start(&workers->threads[workers->thread_count], "softgpu-worker",
+				    worker_thread, workers))
 		workers->thread_count++;
 }
 

@@ -147,10 +147,9 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 NodeId, HSA_QUEUE_TYPE Type, HSAuint32
 				HSAuint64 QueueSizeInBytes, HsaEvent *Event,
 				HsaQueueResource *QueueResource)
 {
-	struct softgpu_queue_parameters parameters = {
-		.ring = QueueAddress,
-		.ring_size = QueueSizeInBytes,
-	};
+	const uint64_t ring = (uint64_t)(uintptr_t)QueueAddress;
+	struct softgpu_queue_parameters parameters = {.ring_size = QueueSizeInBytes};
+	struct softgpu_translation range;
 	struct softgpu_node *node;
 	HSAKMT_STATUS status;
 
@@ -159,9 +158,13 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 NodeId, HSA_QUEUE_TYPE Type, HSAuint32
 	node = softgpu_device_gpu(softgpu_device(), NodeId);
 	if (!node)
 		return HSAKMT_STATUS_INVALID_NODE_UNIT;
-	if (!QueueResource || !QueueAddress || QueueSizeInBytes < 1024 ||
+	if (!QueueResource || QueueSizeInBytes < 1024 ||
 	    (QueueSizeInBytes & (QueueSizeInBytes - 1)) != 0)
 		return HSAKMT_STATUS_INVALID_PARAMETER;
+	if (!softgpu_ranges_translate(&node->ranges, ring, &range) ||
+	    range.end - ring < QueueSizeInBytes)
+		return HSAKMT_STATUS_INVALID_PARAMETER; /* not mapped to the GPU */
+	parameters.ring = (void *)(uintptr_t)(ring + (uint64_t)range.host_offset);
 	pthread_mutex_lock(&lock);
 	status = create_queue(&node->gpu, Type, Event, &parameters, QueueResource);
 	if (status == HSAKMT_STATUS_SUCCESS && QueuePercentage == 0)
