@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <hsa/hsa_ext_amd.h>
+
 #include "dispatch_log.h"
 #include "fixture.h"
 #include "hsa/device.h"
@@ -24,12 +26,12 @@ START_TEST(queue_error_ends_the_wait_and_names_itself)
 {
 	struct dispatch_log log = dispatch_log_make(2);
 	const h2d_dispatch_t too_much_lds = {
-	    .kernel = log.append,
-	    .grid_size = {1, 1, 1},
-	    .workgroup_size = {1, 1, 1},
-	    .dynamic_group_segment_size = 1 << 24,
-	    .kernel_arguments = log.kernel_arguments,
-	    .kernel_arguments_size = 64,
+		.kernel = log.append,
+		.grid_size = {1, 1, 1},
+		.workgroup_size = {1, 1, 1},
+		.dynamic_group_segment_size = 1 << 24,
+		.kernel_arguments = log.kernel_arguments,
+		.kernel_arguments_size = 64,
 	};
 	h2d_stream_t *other;
 	const char *words;
@@ -70,6 +72,17 @@ static void *notify_later(void *data)
 	return NULL;
 }
 
+/* The queue itself is well: let it end. */
+static void drain(h2d_stream_t *stream, hsa_signal_t gate)
+{
+	const hsa_queue_t *queue = h2d_stream_queue(stream);
+
+	h2d_device_store_signal(gate, 0);
+	while (hsa_queue_load_read_index_scacquire(queue) !=
+	       hsa_queue_load_write_index_relaxed(queue))
+		;
+}
+
 START_TEST(error_of_the_caller_s_queue_ends_a_wait_at_once)
 {
 	hsa_signal_t gate;
@@ -83,11 +96,30 @@ START_TEST(error_of_the_caller_s_queue_ends_a_wait_at_once)
 	ck_assert_uint_lt(now_ns() - begin, 5000 * MILLISECOND);
 	check_message("0x1009");
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
-	/* The queue itself is well: let it end. */
-	h2d_device_store_signal(gate, 0);
-	while (hsa_queue_load_read_index_scacquire(h2d_stream_queue(stream)) !=
-	       hsa_queue_load_write_index_relaxed(h2d_stream_queue(stream)))
-		;
+	drain(stream, gate);
+	check_success(h2d_stream_destroy(stream));
+	h2d_device_destroy_signal(gate);
+}
+END_TEST
+
+START_TEST(error_of_a_full_queue_ends_the_wait_for_room)
+{
+	hsa_signal_t gate;
+	h2d_stream_t *stream = dispatch_log_blocked_stream(30000 * MILLISECOND, &gate);
+	struct error_of_queue error = {stream, 50 * MILLISECOND};
+	static h2d_packet_t barriers[64];
+	pthread_t thread;
+	uint64_t begin = now_ns();
+
+	for (int i = 0; i < 64; i++)
+		h2d_packet_barrier(&barriers[i], true, H2D_FENCE_NONE, H2D_FENCE_NONE,
+				   (hsa_signal_t){0}, (hsa_signal_t){0});
+	check_success(h2d_stream_submit(stream, barriers, 60));
+	ck_assert_int_eq(pthread_create(&thread, NULL, notify_later, &error), 0);
+	check_status(h2d_stream_submit(stream, barriers, 64), H2D_STATUS_QUEUE_ERROR);
+	ck_assert_uint_lt(now_ns() - begin, 5000 * MILLISECOND);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	drain(stream, gate);
 	check_success(h2d_stream_destroy(stream));
 	h2d_device_destroy_signal(gate);
 }
@@ -106,51 +138,94 @@ static void *raise_later(void *data)
 	return NULL;
 }
 
-START_TEST(memory_fault_ends_a_wait_at_once_and_names_the_address)
+#define UNMAPPED UINT64_C(0x123456789000)
+
+struct store_arguments {
+	uint32_t *flag;
+	uint64_t address;
+	uint32_t value;
+};
+
+/* A kernel writes to an address without memory while the host waits for it. */
+static void fault_during_a_wait(void)
 {
-	const uint64_t unmapped = UINT64_C(0x123456789000);
-	struct {
-		uint32_t *flag;
-		uint64_t address;
-		uint32_t value;
-	} * arguments;
 	h2d_code_object_t *code_object = fixture_load_kernels();
+	struct store_arguments *arguments;
 	struct flag flag;
 	pthread_t thread;
-	uint64_t address = 0;
-	uint8_t byte;
-	uint8_t *device;
 
-	check_success(h2d_device_allocate(fixture_device, 1, (void **)&device));
 	check_success(h2d_device_allocate_host(fixture_device, 4, (void **)&flag.value));
 	check_success(h2d_device_allocate_kernel_arguments(fixture_device, sizeof(*arguments),
 							   (void **)&arguments));
-	arguments->flag = flag.value;
-	arguments->address = unmapped + 8;
+	*arguments = (struct store_arguments){flag.value, UNMAPPED + 8, 1};
 	const h2d_dispatch_t dispatch = {
-	    .kernel = fixture_kernel(code_object, "store_after_flag"),
-	    .grid_size = {1, 1, 1},
-	    .workgroup_size = {1, 1, 1},
-	    .kernel_arguments = arguments,
-	    .kernel_arguments_size = sizeof(*arguments),
+		.kernel = fixture_kernel(code_object, "store_after_flag"),
+		.grid_size = {1, 1, 1},
+		.workgroup_size = {1, 1, 1},
+		.kernel_arguments = arguments,
+		.kernel_arguments_size = sizeof(*arguments),
 	};
-	ck_assert(!h2d_device_faulted(fixture_device, &address));
 	check_success(h2d_stream_dispatch(fixture_stream, &dispatch));
 	ck_assert_int_eq(pthread_create(&thread, NULL, raise_later, &flag), 0);
 	uint64_t begin = now_ns();
 	check_status(h2d_stream_synchronize(fixture_stream), H2D_STATUS_MEMORY_FAULT);
 	ck_assert_uint_lt(now_ns() - begin, 5000 * MILLISECOND);
-	ck_assert(h2d_device_faulted(fixture_device, &address));
-	ck_assert_uint_eq(address / 4096, unmapped / 4096); /* the runtime tells the page */
 	check_message("0x123456789");
-	check_status(h2d_stream_check(fixture_stream), H2D_STATUS_MEMORY_FAULT);
-	check_status(h2d_device_read(fixture_device, &byte, device, 1, MILLISECOND),
-		     H2D_STATUS_MEMORY_FAULT);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	check_success(h2d_code_object_unload(code_object));
-	check_success(h2d_device_free(fixture_device, device));
 	check_success(h2d_device_free(fixture_device, flag.value));
 	check_success(h2d_device_free(fixture_device, arguments));
+}
+
+START_TEST(memory_fault_ends_a_wait_at_once_and_names_the_address)
+{
+	uint64_t address = 0;
+	uint8_t byte;
+	uint8_t *device;
+
+	check_success(h2d_device_allocate(fixture_device, 1, (void **)&device));
+	ck_assert(!h2d_device_faulted(fixture_device, &address));
+	fault_during_a_wait();
+	ck_assert(h2d_device_faulted(fixture_device, &address));
+	ck_assert_uint_eq(address / 4096, UNMAPPED / 4096); /* the runtime tells the page */
+	/* Nothing is taken or waited for any more. */
+	check_status(h2d_stream_check(fixture_stream), H2D_STATUS_MEMORY_FAULT);
+	check_status(h2d_stream_synchronize(fixture_stream), H2D_STATUS_MEMORY_FAULT);
+	check_status(h2d_device_read(fixture_device, &byte, device, 1, MILLISECOND),
+		     H2D_STATUS_MEMORY_FAULT);
+	check_success(h2d_device_free(fixture_device, device));
+}
+END_TEST
+
+static _Atomic int faults_of_the_application;
+
+static hsa_status_t application_s_handler(const hsa_amd_event_t *event, void *data)
+{
+	(void)data;
+	faults_of_the_application++;
+	h2d_device_notify_memory_fault(event->memory_fault.agent,
+				       event->memory_fault.virtual_address);
+	return HSA_STATUS_SUCCESS;
+}
+
+static void setup_after_the_application_s_handler(void)
+{
+	ck_assert_int_eq(hsa_init(), HSA_STATUS_SUCCESS);
+	ck_assert_int_eq(hsa_amd_register_system_event_handler(application_s_handler, NULL),
+			 HSA_STATUS_SUCCESS);
+	fixture_setup();
+}
+
+static void teardown_with_the_application_s_handler(void)
+{
+	fixture_teardown();
+	ck_assert_int_eq(hsa_shut_down(), HSA_STATUS_SUCCESS);
+}
+
+START_TEST(handler_that_the_application_registered_before_stays)
+{
+	fault_during_a_wait();
+	ck_assert_int_eq(faults_of_the_application, 1);
 }
 END_TEST
 
@@ -181,13 +256,20 @@ int main(void)
 {
 	Suite *suite = suite_create("failures");
 	TCase *cases = tcase_create("failures");
+	TCase *handler = tcase_create("the application's handler");
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_checked_fixture(cases, fixture_setup, fixture_teardown);
 	tcase_add_test(cases, queue_error_ends_the_wait_and_names_itself);
 	tcase_add_test(cases, error_of_the_caller_s_queue_ends_a_wait_at_once);
+	tcase_add_test(cases, error_of_a_full_queue_ends_the_wait_for_room);
 	tcase_add_test(cases, memory_fault_ends_a_wait_at_once_and_names_the_address);
 	tcase_add_test(cases, application_s_fault_handler_can_tell_the_device);
 	suite_add_tcase(suite, cases);
+	tcase_set_timeout(handler, 60);
+	tcase_add_checked_fixture(handler, setup_after_the_application_s_handler,
+				  teardown_with_the_application_s_handler);
+	tcase_add_test(handler, handler_that_the_application_registered_before_stays);
+	suite_add_tcase(suite, handler);
 	return fixture_run(suite);
 }
