@@ -124,8 +124,9 @@ START_TEST(a_barrier_bit_keeps_packets_apart)
 	       argument_block(0, address_of(memory), address_of(memory + 64)), first);
 	submit(harness.queue, "write_ids", PACKETS_ORDERED, 1,
 	       argument_block(1, address_of(memory + 128), 1), second);
-	packets_pause(20000);
-	ck_assert_uint_eq(memory[0], 1);
+	while (__atomic_load_n(&memory[0], __ATOMIC_ACQUIRE) == 0)
+		packets_pause(1000);
+	packets_pause(5000);
 	ck_assert_uint_eq(memory[128], 0);
 	ck_assert_int_eq(hsa_signal_load_scacquire(second), 1);
 	__atomic_store_n(&memory[64], 1, __ATOMIC_RELEASE);
