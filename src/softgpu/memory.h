@@ -14,7 +14,7 @@
 
 struct softgpu_translation {
 	uint64_t begin;
-	uint64_t end; /* first address behind the range */
+	uint64_t end;	      /* first address behind the range */
 	intptr_t host_offset; /* host address = GPU address + host_offset */
 	bool readable;
 	bool writable;

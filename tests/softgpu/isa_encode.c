@@ -32,50 +32,50 @@ void emit_end(struct isa_program *program)
 void emit_sop1(struct isa_program *program, const char *name, unsigned int destination,
 	       unsigned int source)
 {
-	emit(program, 0xbe800000 | destination << 16 |
-			      OPCODE(softgpu_sop1_operations, name) << 8 | source);
+	emit(program,
+	     0xbe800000 | destination << 16 | OPCODE(softgpu_sop1_operations, name) << 8 | source);
 }
 
 void emit_sop2(struct isa_program *program, const char *name, unsigned int destination,
 	       unsigned int source0, unsigned int source1)
 {
-	emit(program, 0x80000000 | OPCODE(softgpu_sop2_operations, name) << 23 |
-			      destination << 16 | source1 << 8 | source0);
+	emit(program, 0x80000000 | OPCODE(softgpu_sop2_operations, name) << 23 | destination << 16 |
+			      source1 << 8 | source0);
 }
 
 void emit_sopk(struct isa_program *program, const char *name, unsigned int destination,
 	       unsigned int immediate)
 {
-	emit(program, 0xb0000000 | OPCODE(softgpu_sopk_operations, name) << 23 |
-			      destination << 16 | (immediate & 0xffff));
+	emit(program, 0xb0000000 | OPCODE(softgpu_sopk_operations, name) << 23 | destination << 16 |
+			      (immediate & 0xffff));
 }
 
 void emit_sopc(struct isa_program *program, const char *name, unsigned int source0,
 	       unsigned int source1)
 {
-	emit(program, 0xbf000000 | OPCODE(softgpu_sopc_operations, name) << 16 | source1 << 8 |
-			      source0);
+	emit(program,
+	     0xbf000000 | OPCODE(softgpu_sopc_operations, name) << 16 | source1 << 8 | source0);
 }
 
 void emit_sopp(struct isa_program *program, const char *name, unsigned int immediate)
 {
-	emit(program, 0xbf800000 | OPCODE(softgpu_sopp_operations, name) << 16 |
-			      (immediate & 0xffff));
+	emit(program,
+	     0xbf800000 | OPCODE(softgpu_sopp_operations, name) << 16 | (immediate & 0xffff));
 }
 
-void emit_smem(struct isa_program *program, const char *name, unsigned int data,
-	       unsigned int base, int offset)
+void emit_smem(struct isa_program *program, const char *name, unsigned int data, unsigned int base,
+	       int offset)
 {
-	emit(program, 0xc0020000 | OPCODE(softgpu_smem_operations, name) << 18 | data << 6 |
-			      base >> 1);
+	emit(program,
+	     0xc0020000 | OPCODE(softgpu_smem_operations, name) << 18 | data << 6 | base >> 1);
 	emit(program, (uint32_t)offset & 0x1fffff);
 }
 
 void emit_vop1(struct isa_program *program, const char *name, unsigned int destination,
 	       unsigned int source)
 {
-	emit(program, 0x7e000000 | destination << 17 | OPCODE(softgpu_vop1_operations, name) << 9 |
-			      source);
+	emit(program,
+	     0x7e000000 | destination << 17 | OPCODE(softgpu_vop1_operations, name) << 9 | source);
 }
 
 void emit_vop2(struct isa_program *program, const char *name, unsigned int destination,
@@ -120,8 +120,8 @@ void emit_vop3p(struct isa_program *program, const char *name, unsigned int dest
 	emit(program, 0xd3800000 | OPCODE(softgpu_vop3p_operations, name) << 16 | m->clamp << 15 |
 			      m->op_sel_hi >> 2 << 14 | m->op_sel << 11 | m->neg_hi << 8 |
 			      (destination & 0xff));
-	emit(program, source0 | source1 << 9 | source2 << 18 | (m->op_sel_hi & 3) << 27 |
-			      m->neg << 29);
+	emit(program,
+	     source0 | source1 << 9 | source2 << 18 | (m->op_sel_hi & 3) << 27 | m->neg << 29);
 }
 
 /* The first dword of a VOP1, VOP2 or VOPC instruction whose source 0 field says `escape`. */
@@ -198,11 +198,11 @@ void emit_flat(struct isa_program *program, enum softgpu_family family, const ch
 	default:
 		opcode = OPCODE(softgpu_flat_operations, name);
 	}
-	emit(program, 0xdc000000 | opcode << 18 | (uint32_t)!!(flags & SOFTGPU_SLC) << 17 |
-			      (uint32_t)!!(flags & SOFTGPU_GLC) << 16 | segment << 14 |
+	emit(program, 0xdc000000 | opcode << 18 | (uint32_t) !!(flags & SOFTGPU_SLC) << 17 |
+			      (uint32_t) !!(flags & SOFTGPU_GLC) << 16 | segment << 14 |
 			      ((uint32_t)offset & 0x1fff));
-	emit(program, address | data << 8 | saddr << 16 |
-			      (uint32_t)!!(flags & SOFTGPU_ACC) << 23 | destination << 24);
+	emit(program, address | data << 8 | saddr << 16 | (uint32_t) !!(flags & SOFTGPU_ACC) << 23 |
+			      destination << 24);
 }
 
 void emit_mubuf(struct isa_program *program, const char *name, unsigned int data,
@@ -210,11 +210,11 @@ void emit_mubuf(struct isa_program *program, const char *name, unsigned int data
 		unsigned int offset, unsigned int flags)
 {
 	emit(program, 0xe0000000 | OPCODE(softgpu_mubuf_operations, name) << 18 |
-			      (uint32_t)!!(flags & SOFTGPU_SLC) << 17 |
-			      (uint32_t)!!(flags & SOFTGPU_LDS) << 16 |
-			      (uint32_t)!!(flags & SOFTGPU_GLC) << 14 |
-			      (uint32_t)!!(flags & SOFTGPU_IDXEN) << 13 |
-			      (uint32_t)!!(flags & SOFTGPU_OFFEN) << 12 | (offset & 0xfff));
+			      (uint32_t) !!(flags & SOFTGPU_SLC) << 17 |
+			      (uint32_t) !!(flags & SOFTGPU_LDS) << 16 |
+			      (uint32_t) !!(flags & SOFTGPU_GLC) << 14 |
+			      (uint32_t) !!(flags & SOFTGPU_IDXEN) << 13 |
+			      (uint32_t) !!(flags & SOFTGPU_OFFEN) << 12 | (offset & 0xfff));
 	emit(program, address | data << 8 | resource / 4 << 16 |
-			      (uint32_t)!!(flags & SOFTGPU_ACC) << 23 | scalar_offset << 24);
+			      (uint32_t) !!(flags & SOFTGPU_ACC) << 23 | scalar_offset << 24);
 }

@@ -22,7 +22,7 @@ struct isa_machine {
 		uint8_t data[ISA_MEMORY_SIZE];
 		uint32_t descriptor[64]; /* the code must be aligned to 256 */
 		uint32_t code[ISA_PROGRAM_DWORDS];
-	} *image;
+	} * image;
 	uint8_t *scratch;
 	size_t scratch_size;
 };
@@ -54,7 +54,7 @@ static void write_descriptor(struct image *image)
 	int64_t entry = (int64_t)((uintptr_t)image->code - (uintptr_t)image->descriptor);
 
 	memcpy(&words[4], &entry, sizeof(entry));
-	words[11] = 63; /* 256 VGPRs, then AccVGPRs */
+	words[11] = 63;						/* 256 VGPRs, then AccVGPRs */
 	words[12] = 63 | 3 << 16 | 3 << 18 | 1 << 21 | 1 << 23; /* denormals, DX10 clamp, IEEE */
 	words[13] = 16 << 1 | 1 << 7 | 1; /* s16: workgroup id x, s17: scratch wave offset */
 	/* s[0:3] scratch descriptor, s[4:5] dispatch, s[6:7] kernarg, s[8:9] flat scratch init. */
@@ -195,13 +195,12 @@ uint32_t isa_random(void)
 uint32_t isa_random_operand(void)
 {
 	static const uint32_t edges[] = {
-		0,	    1,		2,	    31,		32,	    33,
-		63,	    64,		0xffff,	    0x7fff,	0x8000,	    0x10000,
-		0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0x3f800000, 0xbf800000,
-		0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x00000001, 0x007fffff,
-		0x00800000, 0x7f7fffff, 0xff7fffff, 0x80000001, 0x807fffff, 0x3f000000,
-		0x4f000000, 0x4f800000, 0xcf000000, 0x3c003c00, 0x7c00fc00, 0x7e007e01,
-		0x00010001, 0x7bff7bff, 0x03ff0400, 0x80008000,
+		0,	    1,		2,	    31,		32,	    33,		63,
+		64,	    0xffff,	0x7fff,	    0x8000,	0x10000,    0x7fffffff, 0x80000000,
+		0xffffffff, 0xfffffffe, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000,
+		0x7f800001, 0x00000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x80000001,
+		0x807fffff, 0x3f000000, 0x4f000000, 0x4f800000, 0xcf000000, 0x3c003c00, 0x7c00fc00,
+		0x7e007e01, 0x00010001, 0x7bff7bff, 0x03ff0400, 0x80008000,
 	};
 	uint32_t choice = isa_random();
 

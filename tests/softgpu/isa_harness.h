@@ -32,7 +32,7 @@
 /* Inline integer -16..64. */
 #define INLINE_INT(n) ((n) >= 0 ? 128 + (n) : 192 - (n))
 
-#define ISA_MEMORY_SIZE 65536
+#define ISA_MEMORY_SIZE	   65536
 #define ISA_PROGRAM_DWORDS 4096
 
 struct isa_program {
@@ -65,8 +65,8 @@ void emit_sopc(struct isa_program *program, const char *name, unsigned int sourc
 	       unsigned int source1);
 void emit_sopp(struct isa_program *program, const char *name, unsigned int immediate);
 /* Immediate offset form. */
-void emit_smem(struct isa_program *program, const char *name, unsigned int data,
-	       unsigned int base, int offset);
+void emit_smem(struct isa_program *program, const char *name, unsigned int data, unsigned int base,
+	       int offset);
 void emit_vop1(struct isa_program *program, const char *name, unsigned int destination,
 	       unsigned int source);
 /* source1 and destination are VGPR numbers. */

@@ -98,8 +98,7 @@ static void tidy(char *line)
 
 static bool is_nop(const char *line, uint32_t encoding)
 {
-	return strncmp(line, "s_nop ", 6) == 0 &&
-	       strtoul(line + 6, NULL, 0) == (encoding & 0xffff);
+	return strncmp(line, "s_nop ", 6) == 0 && strtoul(line + 6, NULL, 0) == (encoding & 0xffff);
 }
 
 void llvm_mc_disassemble(const uint32_t (*encodings)[2], unsigned int count,

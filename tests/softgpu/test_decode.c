@@ -280,13 +280,31 @@ static uint32_t operand_bits(const struct family *family)
 static bool prints_numbers(const char *text)
 {
 	static const char *const names[] = {
-		"s_waitcnt ",	  "s_sendmsg",	      "s_getreg_b32 ",	     "s_setreg_b32 ",
-		"s_setreg_imm32", "s_set_gpr_idx_on", "s_set_gpr_idx_mode ", "ds_swizzle_b32 ",
-		"s_call_b64 ",	  "s_cbranch_i_fork", "s_nop ",		     "s_sleep ",
-		"s_atc_probe",	  "v_mfma",	      "v_accvgpr",	     "s_trap",
-		"s_endpgm",	  "s_sethalt",	      "s_set",		     "s_incperf",
-		"s_decperf",	  "v_cvt_pk_u8_f32 ",
-		"v_ldexp_f16",	  "buffer_store_lds_", "s_mem",
+		"s_waitcnt ",
+		"s_sendmsg",
+		"s_getreg_b32 ",
+		"s_setreg_b32 ",
+		"s_setreg_imm32",
+		"s_set_gpr_idx_on",
+		"s_set_gpr_idx_mode ",
+		"ds_swizzle_b32 ",
+		"s_call_b64 ",
+		"s_cbranch_i_fork",
+		"s_nop ",
+		"s_sleep ",
+		"s_atc_probe",
+		"v_mfma",
+		"v_accvgpr",
+		"s_trap",
+		"s_endpgm",
+		"s_sethalt",
+		"s_set",
+		"s_incperf",
+		"s_decperf",
+		"v_cvt_pk_u8_f32 ",
+		"v_ldexp_f16",
+		"buffer_store_lds_",
+		"s_mem",
 		"v_mqsad_u32_u8",
 	};
 
@@ -335,8 +353,8 @@ static bool uses_foreign_operand(const char *text)
 	       strstr(text, "src_flat_scratch_base") != NULL || strstr(text, "/*") != NULL ||
 	       (strstr(text, "v_mqsad_u32_u8") != NULL && strstr(text, "src_") != NULL) ||
 	       (strstr(text, "v_readlane_b32") != NULL && strstr(text, "src_") != NULL) ||
-	       has_long_flat_offset(text) ||
-	       strncmp(text + strcspn(text, " "), " src_", 5) == 0 || has_odd_tuple(text);
+	       has_long_flat_offset(text) || strncmp(text + strcspn(text, " "), " src_", 5) == 0 ||
+	       has_odd_tuple(text);
 }
 
 /* SDWA with a reserved selector kills llvm-mc. */

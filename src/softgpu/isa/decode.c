@@ -84,8 +84,8 @@ bool softgpu_check_source(uint16_t *code, unsigned int type)
 	return softgpu_check_scalar_source(code, type);
 }
 
-enum softgpu_decode_result softgpu_decode(const uint32_t dwords[2],
-					  struct softgpu_instruction *out, const char **what)
+enum softgpu_decode_result softgpu_decode(const uint32_t dwords[2], struct softgpu_instruction *out,
+					  const char **what)
 {
 	const char *unused;
 	uint32_t prefix = dwords[0] >> 26;

@@ -28,8 +28,8 @@ static bool check_sources(struct softgpu_instruction *out)
 		unsigned int type = out->operation->source[i];
 
 		/* A constant may stand for a whole matrix. */
-		if (out->operation->flags & SOFTGPU_MATRIX &&
-		    out->source[i] < SOFTGPU_CODE_VGPR0 && out->source[i] >= SOFTGPU_CODE_ZERO)
+		if (out->operation->flags & SOFTGPU_MATRIX && out->source[i] < SOFTGPU_CODE_VGPR0 &&
+		    out->source[i] >= SOFTGPU_CODE_ZERO)
 			type = SOFTGPU_B32;
 		if (type != SOFTGPU_NONE && !softgpu_check_source(&out->source[i], type))
 			return false;
@@ -50,10 +50,10 @@ static void drop_meaningless_modifiers(struct softgpu_instruction *out)
 		out->omod = 0;
 	for (int i = 0; i < 3; i++) {
 		if (is_float(out->operation->source[i])) {
-			out->sdwa_sext &= (uint8_t)~(1u << i);
+			out->sdwa_sext &= (uint8_t) ~(1u << i);
 		} else {
-			out->abs &= (uint8_t)~(1u << i);
-			out->neg &= (uint8_t)~(1u << i);
+			out->abs &= (uint8_t) ~(1u << i);
+			out->neg &= (uint8_t) ~(1u << i);
 		}
 	}
 }
@@ -61,8 +61,8 @@ static void drop_meaningless_modifiers(struct softgpu_instruction *out)
 /* The dword behind an instruction whose source 0 is SOFTGPU_CODE_SDWA. */
 static bool decode_sdwa(uint32_t dword, struct softgpu_instruction *out)
 {
-	if (out->operation->flags & (SOFTGPU_NO_SDWA | SOFTGPU_LITERAL_SECOND |
-				     SOFTGPU_LITERAL_THIRD))
+	if (out->operation->flags &
+	    (SOFTGPU_NO_SDWA | SOFTGPU_LITERAL_SECOND | SOFTGPU_LITERAL_THIRD))
 		return false;
 	out->form = SOFTGPU_FORM_SDWA;
 	out->source[0] = (uint16_t)FIELD(dword, 0, 8);
@@ -109,8 +109,8 @@ static bool valid_dpp_control(const struct softgpu_operation *operation, unsigne
 
 static bool decode_dpp(uint32_t dword, struct softgpu_instruction *out)
 {
-	if (out->operation->flags & (SOFTGPU_NO_DPP | SOFTGPU_LITERAL_SECOND |
-				     SOFTGPU_LITERAL_THIRD))
+	if (out->operation->flags &
+	    (SOFTGPU_NO_DPP | SOFTGPU_LITERAL_SECOND | SOFTGPU_LITERAL_THIRD))
 		return false;
 	out->form = SOFTGPU_FORM_DPP;
 	out->source[0] = (uint16_t)(FIELD(dword, 0, 8) + SOFTGPU_CODE_VGPR0);

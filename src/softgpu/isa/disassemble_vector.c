@@ -58,7 +58,10 @@ static void print_source(struct softgpu_text *text, const struct softgpu_instruc
 	bool parentheses = negate && number && !absolute;
 
 	softgpu_append_separator(text);
-	softgpu_append(text, "%s%s%s", parentheses ? "neg(" : negate ? "-" : "",
+	softgpu_append(text, "%s%s%s",
+		       parentheses ? "neg("
+		       : negate	   ? "-"
+				   : "",
 		       extend ? "sext(" : "", absolute ? "|" : "");
 	if (acc && code >= SOFTGPU_CODE_VGPR0)
 		softgpu_append_vgpr(text, code - SOFTGPU_CODE_VGPR0, type, true);

@@ -44,9 +44,8 @@ static void read(struct softgpu_wave *wave, const struct softgpu_instruction *in
 	uint32_t offset[SOFTGPU_LANES];
 
 	addresses(wave, instruction, (uint32_t)instruction->offset, offset);
-	softgpu_lds_load_lanes(
-		wave, offset, wave->exec, bytes,
-		softgpu_ds_registers(wave, instruction, instruction->destination));
+	softgpu_lds_load_lanes(wave, offset, wave->exec, bytes,
+			       softgpu_ds_registers(wave, instruction, instruction->destination));
 }
 
 static void write(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
@@ -85,16 +84,15 @@ static void write2(struct softgpu_wave *wave, const struct softgpu_instruction *
 }
 
 /* A byte or short that is extended or merged into a register half. */
-static void read_converted(struct softgpu_wave *wave,
-			   const struct softgpu_instruction *instruction, unsigned int bytes,
-			   uint32_t (*convert)(uint32_t before, uint32_t value))
+static void read_converted(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
+			   unsigned int bytes, uint32_t (*convert)(uint32_t before, uint32_t value))
 {
 	uint32_t *out = *softgpu_ds_registers(wave, instruction, instruction->destination);
 	uint32_t offset[SOFTGPU_LANES], value[1][SOFTGPU_LANES];
 
 	addresses(wave, instruction, (uint32_t)instruction->offset, offset);
 	softgpu_lds_load_lanes(wave, offset, wave->exec, bytes, value);
-	softgpu_for_each_lane(lane, wave->exec)
+	softgpu_for_each_lane (lane, wave->exec)
 		out[lane] = convert(out[lane], value[0][lane]);
 }
 
@@ -188,9 +186,8 @@ DS_OPERATION(read_addtid_b32)
 	uint32_t offset[SOFTGPU_LANES];
 
 	addtid_offsets(wave, instruction, offset);
-	softgpu_lds_load_lanes(
-		wave, offset, wave->exec, 4,
-		softgpu_ds_registers(wave, instruction, instruction->destination));
+	softgpu_lds_load_lanes(wave, offset, wave->exec, 4,
+			       softgpu_ds_registers(wave, instruction, instruction->destination));
 }
 
 /*
@@ -205,7 +202,7 @@ static void gather(struct softgpu_wave *wave, const struct softgpu_instruction *
 
 	for (int lane = 0; lane < SOFTGPU_LANES; lane++)
 		result[lane] = softgpu_lane_active(wave, from[lane]) ? in[from[lane]] : 0;
-	softgpu_for_each_lane(lane, wave->exec)
+	softgpu_for_each_lane (lane, wave->exec)
 		out[lane] = result[lane];
 }
 
@@ -228,9 +225,9 @@ DS_OPERATION(permute_b32)
 	uint32_t offset[SOFTGPU_LANES], result[SOFTGPU_LANES] = {0};
 
 	addresses(wave, instruction, (uint32_t)instruction->offset, offset);
-	softgpu_for_each_lane(lane, wave->exec)
+	softgpu_for_each_lane (lane, wave->exec)
 		result[offset[lane] / 4 % SOFTGPU_LANES] = in[lane];
-	softgpu_for_each_lane(lane, wave->exec)
+	softgpu_for_each_lane (lane, wave->exec)
 		out[lane] = result[lane];
 }
 
@@ -285,7 +282,7 @@ static void wave_counter(struct softgpu_wave *wave, const struct softgpu_instruc
 		return;
 	old = softgpu_lds_atomic(wave, (wave->m0 >> 16) + (uint32_t)instruction->offset, operation,
 				 4, lanes, 0);
-	softgpu_for_each_lane(lane, wave->exec)
+	softgpu_for_each_lane (lane, wave->exec)
 		out[lane] = (uint32_t)old;
 }
 

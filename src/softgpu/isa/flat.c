@@ -21,7 +21,7 @@ static void flat(struct softgpu_wave *wave, const struct softgpu_instruction *in
 
 	access.linear_mask = access.lds_mask = access.swizzled_mask = access.outside_mask = 0;
 	access.step = 256;
-	softgpu_for_each_lane(lane, wave->exec) {
+	softgpu_for_each_lane (lane, wave->exec) {
 		uint64_t address = softgpu_vgpr64(wave, instruction->address, lane) +
 				   (uint64_t)(int64_t)instruction->offset;
 		uint32_t high = (uint32_t)(address >> 32);
@@ -70,7 +70,7 @@ static void scratch(struct softgpu_wave *wave, const struct softgpu_instruction 
 
 	access.linear_mask = access.lds_mask = access.swizzled_mask = access.outside_mask = 0;
 	access.step = 256;
-	softgpu_for_each_lane(lane, wave->exec) {
+	softgpu_for_each_lane (lane, wave->exec) {
 		uint32_t base = scalar ? wave->scalar[instruction->scalar_offset]
 				       : wave->vgpr[instruction->address][lane];
 

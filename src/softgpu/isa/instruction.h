@@ -70,17 +70,17 @@ enum softgpu_operand_code {
 /* What an operand is; it decides its width and the meaning of inline constants and literals. */
 enum softgpu_operand_type {
 	SOFTGPU_NONE, /* the operation has no such operand */
-	SOFTGPU_B16, /* integer or bits */
+	SOFTGPU_B16,  /* integer or bits */
 	SOFTGPU_F16,
 	SOFTGPU_PK16, /* two integers of 16 bits */
 	SOFTGPU_PKF16,
 	SOFTGPU_B32,
 	SOFTGPU_F32,
-	SOFTGPU_B64, /* unsigned or bits: a literal is zero-extended */
-	SOFTGPU_I64, /* signed: a literal is sign-extended */
-	SOFTGPU_F64, /* a literal is the high half */
+	SOFTGPU_B64,   /* unsigned or bits: a literal is zero-extended */
+	SOFTGPU_I64,   /* signed: a literal is sign-extended */
+	SOFTGPU_F64,   /* a literal is the high half */
 	SOFTGPU_PKF32, /* two floats in a register pair */
-	SOFTGPU_PK32, /* two integers of 32 bits in a register pair */
+	SOFTGPU_PK32,  /* two integers of 32 bits in a register pair */
 	SOFTGPU_B96,
 	SOFTGPU_B128,
 	SOFTGPU_B256,
@@ -106,7 +106,7 @@ enum {
 	/* VOP2 with a literal behind it: the operands are source 0, VGPR, literal. */
 	SOFTGPU_LITERAL_THIRD = 1 << 4,
 	SOFTGPU_NO_SDWA = 1 << 5, /* VOP1/2/C that has no SDWA encoding */
-	SOFTGPU_NO_DPP = 1 << 6, /* VOP1/2/C that has no DPP encoding */
+	SOFTGPU_NO_DPP = 1 << 6,  /* VOP1/2/C that has no DPP encoding */
 	/* The VOP3 table's entry uses the encoding with a scalar destination and no abs (VOP3B). */
 	SOFTGPU_VOP3B = 1 << 7,
 	/* VOP3 that honours op_sel (16-bit operations of gfx9). */
@@ -118,7 +118,7 @@ enum {
 	SOFTGPU_LOAD = 1 << 11,
 	SOFTGPU_STORE = 1 << 12,
 	SOFTGPU_ATOMIC = 1 << 13,
-	SOFTGPU_TWO_ADDRESS = 1 << 14, /* DS with two 8-bit offsets */
+	SOFTGPU_TWO_ADDRESS = 1 << 14,		 /* DS with two 8-bit offsets */
 	SOFTGPU_DESTINATION_IS_SOURCE = 1 << 15, /* mac, fmac, s_cmov...: also reads destination */
 	/* SOPK or SOPP whose immediate is a branch offset in dwords. */
 	SOFTGPU_BRANCH = 1 << 16,
@@ -135,7 +135,7 @@ struct softgpu_operation {
 	softgpu_execute *execute;
 	uint32_t flags;
 	uint8_t destination; /* enum softgpu_operand_type */
-	uint8_t source[3]; /* enum softgpu_operand_type, SOFTGPU_NONE behind the last */
+	uint8_t source[3];   /* enum softgpu_operand_type, SOFTGPU_NONE behind the last */
 };
 
 /* How a VOP1, VOP2 or VOPC instruction is encoded. */
@@ -166,23 +166,23 @@ enum {
 struct softgpu_instruction {
 	const struct softgpu_operation *operation;
 	uint8_t family; /* enum softgpu_family */
-	uint8_t size; /* dwords: 1 or 2 */
-	uint8_t form; /* enum softgpu_form */
+	uint8_t size;	/* dwords: 1 or 2 */
+	uint8_t form;	/* enum softgpu_form */
 	uint16_t opcode;
-	uint16_t destination; /* VGPR number */
+	uint16_t destination;	     /* VGPR number */
 	uint16_t scalar_destination; /* scalar code */
-	uint16_t source[3]; /* operand codes 0..511 */
-	uint32_t literal; /* literal, or SOPK's and SOPP's simm16 sign-extended */
+	uint16_t source[3];	     /* operand codes 0..511 */
+	uint32_t literal;	     /* literal, or SOPK's and SOPP's simm16 sign-extended */
 	uint32_t encoding[2];
 
 	/* VOP3, VOP3P, SDWA, DPP: bit n belongs to source n. */
 	uint8_t abs;
-	uint8_t neg; /* VOP3P: neg_lo */
-	uint8_t neg_hi; /* VOP3P */
-	uint8_t op_sel; /* bit 3: destination */
+	uint8_t neg;	   /* VOP3P: neg_lo */
+	uint8_t neg_hi;	   /* VOP3P */
+	uint8_t op_sel;	   /* bit 3: destination */
 	uint8_t op_sel_hi; /* VOP3P */
-	uint8_t omod; /* 0, 1: *2, 2: *4, 3: /2 */
-	uint8_t clamp; /* bool */
+	uint8_t omod;	   /* 0, 1: *2, 2: *4, 3: /2 */
+	uint8_t clamp;	   /* bool */
 	uint8_t acc; /* matrix operations: bit n: source n is an AccVGPR, bit 3: the destination */
 
 	/* SDWA. */
@@ -200,9 +200,9 @@ struct softgpu_instruction {
 	/*
 	 * SMEM, DS, FLAT, MUBUF. `destination` is the VGPR (SMEM: scalar_destination) loaded.
 	 */
-	uint16_t address; /* VGPR number; SMEM: scalar code of the base pair */
-	uint16_t data[2]; /* VGPR numbers; SMEM: scalar code stored */
-	uint16_t resource; /* MUBUF: scalar code of the descriptor's first SGPR */
+	uint16_t address;	/* VGPR number; SMEM: scalar code of the base pair */
+	uint16_t data[2];	/* VGPR numbers; SMEM: scalar code stored */
+	uint16_t resource;	/* MUBUF: scalar code of the descriptor's first SGPR */
 	uint16_t scalar_offset; /* MUBUF, SMEM: operand code; FLAT: saddr, 0x7f none */
 	int32_t offset;
 	uint16_t memory_flags; /* SOFTGPU_GLC and the like */
@@ -218,9 +218,9 @@ enum {
 	SOFTGPU_IDXEN = 1 << 5,
 	SOFTGPU_NV = 1 << 6,
 	SOFTGPU_GDS = 1 << 7,
-	SOFTGPU_ACC = 1 << 8, /* data and destination are AccVGPRs */
-	SOFTGPU_SCC = 1 << 9, /* system coherent (MUBUF and FLAT of gfx90a) */
-	SOFTGPU_IMM = 1 << 10, /* SMEM: the offset is an immediate */
+	SOFTGPU_ACC = 1 << 8,	      /* data and destination are AccVGPRs */
+	SOFTGPU_SCC = 1 << 9,	      /* system coherent (MUBUF and FLAT of gfx90a) */
+	SOFTGPU_IMM = 1 << 10,	      /* SMEM: the offset is an immediate */
 	SOFTGPU_SOFFSET_EN = 1 << 11, /* SMEM: an SGPR offset as well */
 };
 
@@ -244,7 +244,7 @@ extern const struct softgpu_operation softgpu_mubuf_operations[128];
 
 enum softgpu_decode_result {
 	SOFTGPU_DECODED,
-	SOFTGPU_DECODE_UNKNOWN, /* no such instruction */
+	SOFTGPU_DECODE_UNKNOWN,	     /* no such instruction */
 	SOFTGPU_DECODE_NOT_EMULATED, /* a known encoding family or operation; `what` names it */
 };
 
@@ -252,8 +252,8 @@ enum softgpu_decode_result {
  * Decodes one instruction. `dwords` holds two dwords; the second is only looked at where the
  * first asks for it. `what` (may be NULL) receives the name of what is not emulated.
  */
-enum softgpu_decode_result softgpu_decode(const uint32_t dwords[2],
-					  struct softgpu_instruction *out, const char **what);
+enum softgpu_decode_result softgpu_decode(const uint32_t dwords[2], struct softgpu_instruction *out,
+					  const char **what);
 
 /*
  * Prints an instruction in llvm-mc's syntax, except that branch offsets, wait counters, messages,

@@ -19,11 +19,11 @@
 enum softgpu_fault_kind {
 	SOFTGPU_FAULT_NONE,
 	SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, /* unknown or not emulated; the message says which */
-	SOFTGPU_FAULT_MEMORY, /* data access; `address` and `write` are valid */
-	SOFTGPU_FAULT_TRAP, /* s_trap */
-	SOFTGPU_FAULT_KERNEL_OBJECT, /* descriptor or code cannot be read or makes no sense */
-	SOFTGPU_FAULT_GROUP_MEMORY, /* more LDS than the target has */
-	SOFTGPU_FAULT_WORKGROUP_SIZE, /* zero or above the target's limit */
+	SOFTGPU_FAULT_MEMORY,		   /* data access; `address` and `write` are valid */
+	SOFTGPU_FAULT_TRAP,		   /* s_trap */
+	SOFTGPU_FAULT_KERNEL_OBJECT,	   /* descriptor or code cannot be read or makes no sense */
+	SOFTGPU_FAULT_GROUP_MEMORY,	   /* more LDS than the target has */
+	SOFTGPU_FAULT_WORKGROUP_SIZE,	   /* zero or above the target's limit */
 	SOFTGPU_FAULT_SCRATCH, /* the kernel needs scratch and the queue has none or too little */
 	SOFTGPU_FAULT_OUT_OF_MEMORY, /* of the host */
 };
@@ -38,20 +38,20 @@ struct softgpu_fault {
 
 struct softgpu_scratch {
 	uint32_t descriptor[4]; /* buffer resource handed to kernels (amd_queue_t) */
-	uint64_t base; /* of the queue's backing memory; flat scratch base */
-	uint64_t byte_size; /* of the queue's backing memory; 0: none */
+	uint64_t base;		/* of the queue's backing memory; flat scratch base */
+	uint64_t byte_size;	/* of the queue's backing memory; 0: none */
 };
 
 struct softgpu_dispatch {
 	uint64_t kernel_object; /* address of the kernel descriptor */
 	uint64_t kernarg_address;
 	uint64_t packet_address; /* of the AQL packet, for the dispatch pointer */
-	uint64_t queue_address; /* of amd_queue_t, for the queue pointer */
+	uint64_t queue_address;	 /* of amd_queue_t, for the queue pointer */
 	uint64_t dispatch_id;
 	uint32_t grid_size[3]; /* work-items */
 	uint32_t workgroup_size[3];
 	uint32_t private_segment_size; /* bytes a work-item, from the packet */
-	uint32_t group_segment_size; /* bytes a workgroup, from the packet: static and dynamic */
+	uint32_t group_segment_size;   /* bytes a workgroup, from the packet: static and dynamic */
 	struct softgpu_scratch scratch;
 	uint64_t private_aperture_base; /* low 32 bits zero, high 32 bits not */
 	uint64_t shared_aperture_base;
@@ -66,11 +66,11 @@ struct softgpu_dispatch {
 /* Where a workgroup runs; s_getreg HW_ID shows it to the kernel. */
 struct softgpu_placement {
 	uint32_t shader_engine; /* 0..7 */
-	uint32_t compute_unit; /* 0..15 within its shader engine and array */
-	uint32_t shader_array; /* 0..1 */
-	uint32_t queue; /* 0..7 */
-	uint32_t pipe; /* 0..3 */
-	uint32_t l2; /* the cache that it uses, if there is a cache model */
+	uint32_t compute_unit;	/* 0..15 within its shader engine and array */
+	uint32_t shader_array;	/* 0..1 */
+	uint32_t queue;		/* 0..7 */
+	uint32_t pipe;		/* 0..3 */
+	uint32_t l2;		/* the cache that it uses, if there is a cache model */
 	/*
 	 * Index of the scratch wave slot of the workgroup's first wave; it needs
 	 * softgpu_kernel_wave_count() slots, used by no other running workgroup of the queue.
@@ -86,7 +86,7 @@ struct softgpu_workgroup;
 struct softgpu_instruction_cache;
 
 enum softgpu_run_result {
-	SOFTGPU_RUN_DONE, /* every wave has ended */
+	SOFTGPU_RUN_DONE,    /* every wave has ended */
 	SOFTGPU_RUN_YIELDED, /* budget spent or the waves sleep: run others, then run it again */
 	SOFTGPU_RUN_FAULTED, /* the fault says why; only destroy is allowed now */
 };

@@ -130,8 +130,7 @@ static bool set_sizes(struct softgpu_kernel *kernel, struct softgpu_fault *fault
 			return false;
 		}
 		work_items *= size;
-		kernel->workgroup_count[i] =
-			(uint32_t)((dispatch->grid_size[i] + size - 1) / size);
+		kernel->workgroup_count[i] = (uint32_t)((dispatch->grid_size[i] + size - 1) / size);
 	}
 	if (work_items > target->max_workgroup_size) {
 		softgpu_fault_set(fault, SOFTGPU_FAULT_WORKGROUP_SIZE,
@@ -156,8 +155,8 @@ static bool set_scratch(struct softgpu_kernel *kernel, struct softgpu_fault *fau
 {
 	const struct softgpu_dispatch *dispatch = &kernel->dispatch;
 	/* Hardware hands out scratch in units of 256 dwords a wave. */
-	uint64_t size = ((uint64_t)dispatch->private_segment_size * SOFTGPU_LANES + 1023) &
-			~(uint64_t)1023;
+	uint64_t size =
+		((uint64_t)dispatch->private_segment_size * SOFTGPU_LANES + 1023) & ~(uint64_t)1023;
 
 	if (size * kernel->wave_count > dispatch->scratch.byte_size) {
 		softgpu_fault_set(fault, SOFTGPU_FAULT_SCRATCH,

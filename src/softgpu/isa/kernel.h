@@ -16,7 +16,7 @@ struct softgpu_kernel {
 	uint32_t acc_vgpr_count;
 	uint32_t mode; /* initial MODE register */
 	uint32_t workgroup_count[3];
-	uint32_t wave_count; /* of a full workgroup */
+	uint32_t wave_count;	    /* of a full workgroup */
 	uint32_t scratch_wave_size; /* bytes */
 	uint32_t user_sgpr[32];
 	uint32_t user_sgpr_count;

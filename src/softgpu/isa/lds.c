@@ -9,13 +9,14 @@ static bool inside(const struct softgpu_workgroup *workgroup, uint32_t offset, u
 	return (uint64_t)offset + bytes <= workgroup->lds_size;
 }
 
-static inline __attribute__((always_inline)) void
-load_loop(struct softgpu_wave *wave, const uint32_t *offset, uint64_t mask, unsigned int bytes,
-	  uint32_t (*out)[SOFTGPU_LANES])
+static inline __attribute__((always_inline)) void load_loop(struct softgpu_wave *wave,
+							    const uint32_t *offset, uint64_t mask,
+							    unsigned int bytes,
+							    uint32_t (*out)[SOFTGPU_LANES])
 {
 	const struct softgpu_workgroup *workgroup = wave->workgroup;
 
-	softgpu_for_each_lane(lane, mask) {
+	softgpu_for_each_lane (lane, mask) {
 		uint32_t value[4] = {0};
 
 		if (inside(workgroup, offset[lane], bytes))
@@ -50,12 +51,11 @@ void softgpu_lds_load_lanes(struct softgpu_wave *wave, const uint32_t offset[SOF
 }
 
 void softgpu_lds_store_lanes(struct softgpu_wave *wave, const uint32_t offset[SOFTGPU_LANES],
-			     uint64_t mask, unsigned int bytes,
-			     const uint32_t (*in)[SOFTGPU_LANES])
+			     uint64_t mask, unsigned int bytes, const uint32_t (*in)[SOFTGPU_LANES])
 {
 	const struct softgpu_workgroup *workgroup = wave->workgroup;
 
-	softgpu_for_each_lane(lane, mask) {
+	softgpu_for_each_lane (lane, mask) {
 		uint32_t value[4];
 
 		for (unsigned int i = 0; i < (bytes + 3) / 4; i++)

@@ -59,9 +59,9 @@ static const struct softgpu_translation *find_translation(struct softgpu_wave *w
 static bool memory_fault(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
 			 uint64_t address, bool write, const char *reason)
 {
-	softgpu_wave_fault(wave, instruction, SOFTGPU_FAULT_MEMORY, "%s: %s of address 0x%" PRIx64
-			   ": %s", instruction->operation->name, write ? "write" : "read", address,
-			   reason);
+	softgpu_wave_fault(wave, instruction, SOFTGPU_FAULT_MEMORY,
+			   "%s: %s of address 0x%" PRIx64 ": %s", instruction->operation->name,
+			   write ? "write" : "read", address, reason);
 	wave->workgroup->fault.address = address;
 	wave->workgroup->fault.write = write;
 	return false;
@@ -118,8 +118,8 @@ static bool access_memory(struct softgpu_wave *wave, const struct softgpu_instru
 	bool done = true;
 
 	if (cache != NULL)
-		done = write ? softgpu_cache_write(cache, l2, address, host, data, size) :
-			       softgpu_cache_read(cache, l2, address, host, data, size);
+		done = write ? softgpu_cache_write(cache, l2, address, host, data, size)
+			     : softgpu_cache_read(cache, l2, address, host, data, size);
 	else if (write)
 		memcpy(host, data, size);
 	else
@@ -165,7 +165,7 @@ load_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instructi
 	unsigned int dwords = (bytes + 3) / 4;
 	bool cached = wave->workgroup->kernel->memory->cache != NULL;
 
-	softgpu_for_each_lane(lane, mask) {
+	softgpu_for_each_lane (lane, mask) {
 		uint64_t at = address[lane];
 		uint32_t value[4] = {0};
 
@@ -196,7 +196,7 @@ store_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instruct
 	unsigned int dwords = (bytes + 3) / 4;
 	bool cached = wave->workgroup->kernel->memory->cache != NULL;
 
-	softgpu_for_each_lane(lane, mask) {
+	softgpu_for_each_lane (lane, mask) {
 		uint64_t at = address[lane];
 		uint32_t value[4];
 

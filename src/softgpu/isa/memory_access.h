@@ -23,8 +23,8 @@ enum softgpu_atomic_operation {
 	SOFTGPU_ATOMIC_AND,
 	SOFTGPU_ATOMIC_OR,
 	SOFTGPU_ATOMIC_XOR,
-	SOFTGPU_ATOMIC_INC, /* memory >= data ? 0 : memory + 1 */
-	SOFTGPU_ATOMIC_DEC, /* memory == 0 || memory > data ? data : memory - 1 */
+	SOFTGPU_ATOMIC_INC,	  /* memory >= data ? 0 : memory + 1 */
+	SOFTGPU_ATOMIC_DEC,	  /* memory == 0 || memory > data ? data : memory - 1 */
 	SOFTGPU_ATOMIC_MASKED_OR, /* memory & ~compare | data */
 	SOFTGPU_ATOMIC_ADD_FLOAT, /* float or double by width */
 	SOFTGPU_ATOMIC_MIN_FLOAT,

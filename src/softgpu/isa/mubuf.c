@@ -44,8 +44,8 @@ static bool inside(const struct resource *resource, uint64_t index, uint64_t off
 static void buffer(struct softgpu_wave *wave, const struct softgpu_instruction *instruction)
 {
 	struct resource resource = read_resource(&wave->scalar[instruction->resource]);
-	uint32_t scalar_offset = softgpu_scalar32(wave, instruction, instruction->scalar_offset,
-						  SOFTGPU_B32);
+	uint32_t scalar_offset =
+		softgpu_scalar32(wave, instruction, instruction->scalar_offset, SOFTGPU_B32);
 	unsigned int bytes = softgpu_vector_memory_bytes(instruction->opcode);
 	bool has_index = instruction->memory_flags & SOFTGPU_IDXEN;
 	bool has_offset = instruction->memory_flags & SOFTGPU_OFFEN;
@@ -55,10 +55,10 @@ static void buffer(struct softgpu_wave *wave, const struct softgpu_instruction *
 
 	access.linear_mask = access.lds_mask = access.swizzled_mask = access.outside_mask = 0;
 	access.step = 4 * resource.index_stride;
-	softgpu_for_each_lane(lane, wave->exec) {
+	softgpu_for_each_lane (lane, wave->exec) {
 		uint64_t bit = (uint64_t)1 << lane;
-		uint64_t index = (has_index ? index_lanes[lane] : 0) +
-				 (resource.add_lane ? lane : 0);
+		uint64_t index =
+			(has_index ? index_lanes[lane] : 0) + (resource.add_lane ? lane : 0);
 		uint64_t offset = (uint64_t)(uint32_t)instruction->offset +
 				  (has_offset ? offset_lanes[lane] : 0);
 		uint64_t row, last;

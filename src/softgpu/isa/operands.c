@@ -10,15 +10,14 @@ static bool is_half(unsigned int type)
 
 /* 0.5 -0.5 1 -1 2 -2 4 -4 1/(2*pi) in each width. */
 const uint16_t softgpu_half_constants[9] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
-					     0xc000, 0x4400, 0xc400, 0x3118};
+					    0xc000, 0x4400, 0xc400, 0x3118};
 static const uint32_t float_constants[] = {0x3f000000, 0xbf000000, 0x3f800000,
 					   0xbf800000, 0x40000000, 0xc0000000,
 					   0x40800000, 0xc0800000, 0x3e22f983};
-static const uint64_t double_constants[] = {0x3fe0000000000000, 0xbfe0000000000000,
-					    0x3ff0000000000000, 0xbff0000000000000,
-					    0x4000000000000000, 0xc000000000000000,
-					    0x4010000000000000, 0xc010000000000000,
-					    0x3fc45f306dc9c882};
+static const uint64_t double_constants[] = {
+	0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
+	0xbff0000000000000, 0x4000000000000000, 0xc000000000000000,
+	0x4010000000000000, 0xc010000000000000, 0x3fc45f306dc9c882};
 
 /* Everything whose 64-bit value has a meaning of its own. */
 static uint64_t special(const struct softgpu_wave *wave, unsigned int code)

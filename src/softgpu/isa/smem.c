@@ -46,7 +46,7 @@ static void store(struct softgpu_wave *wave, const struct softgpu_instruction *i
 }
 
 struct constant_buffer {
-	uint64_t address; /* of the first dword accessed */
+	uint64_t address;    /* of the first dword accessed */
 	unsigned int dwords; /* of the access that lie inside the buffer */
 };
 

@@ -71,8 +71,8 @@ enum {
 static uint32_t status(const struct softgpu_wave *wave)
 {
 	return (uint32_t)wave->scc | (uint32_t)(wave->exec == 0) << 9 |
-	       (uint32_t)(wave->vcc == 0) << 10 | (uint32_t)(wave->workgroup->wave_count > 1) << 11 |
-	       1u << 16;
+	       (uint32_t)(wave->vcc == 0) << 10 |
+	       (uint32_t)(wave->workgroup->wave_count > 1) << 11 | 1u << 16;
 }
 
 static uint32_t hardware_id(const struct softgpu_wave *wave)
@@ -88,8 +88,8 @@ static uint32_t hardware_id(const struct softgpu_wave *wave)
 static bool read_register(const struct softgpu_wave *wave, unsigned int number, uint32_t *value)
 {
 	const struct softgpu_kernel *kernel = wave->workgroup->kernel;
-	uint32_t granules = (kernel->vgpr_count + kernel->acc_vgpr_count) /
-			    kernel->target->vgpr_granule;
+	uint32_t granules =
+		(kernel->vgpr_count + kernel->acc_vgpr_count) / kernel->target->vgpr_granule;
 
 	switch (number) {
 	case REGISTER_MODE:

@@ -93,11 +93,11 @@ static uint32_t (*registers(const struct softgpu_wave *wave,
 static void swizzled_addresses(const struct softgpu_lane_access *access, unsigned int byte,
 			       uint64_t out[SOFTGPU_LANES])
 {
-	softgpu_for_each_lane(lane, access->swizzled_mask) {
+	softgpu_for_each_lane (lane, access->swizzled_mask) {
 		uint32_t offset = access->offset[lane] + byte;
 
-		out[lane] = access->address[lane] + (uint64_t)(offset / 4) * access->step +
-			    offset % 4;
+		out[lane] =
+			access->address[lane] + (uint64_t)(offset / 4) * access->step + offset % 4;
 	}
 }
 
@@ -106,7 +106,7 @@ static bool swizzled_aligned(const struct softgpu_lane_access *access, unsigned 
 {
 	uint32_t low = 0;
 
-	softgpu_for_each_lane(lane, access->swizzled_mask)
+	softgpu_for_each_lane (lane, access->swizzled_mask)
 		low |= access->offset[lane];
 	return bytes == 1 || low % (bytes < 4 ? bytes : 4) == 0;
 }
@@ -132,7 +132,7 @@ static bool load_swizzled(struct softgpu_wave *wave, const struct softgpu_instru
 		swizzled_addresses(access, byte, address);
 		if (!softgpu_load_lanes(wave, instruction, address, mask, 1, part))
 			return false;
-		softgpu_for_each_lane(lane, mask) {
+		softgpu_for_each_lane (lane, mask) {
 			uint32_t before = byte % 4 == 0 ? 0 : out[byte / 4][lane];
 
 			out[byte / 4][lane] = before | part[0][lane] << byte % 4 * 8;
@@ -160,7 +160,7 @@ static bool store_swizzled(struct softgpu_wave *wave, const struct softgpu_instr
 	}
 	for (unsigned int byte = 0; byte < bytes; byte++) {
 		swizzled_addresses(access, byte, address);
-		softgpu_for_each_lane(lane, mask)
+		softgpu_for_each_lane (lane, mask)
 			part[0][lane] = in[byte / 4][lane] >> byte % 4 * 8;
 		if (!softgpu_store_lanes(wave, instruction, address, mask, 1,
 					 (const uint32_t(*)[SOFTGPU_LANES])part))
@@ -173,15 +173,14 @@ static bool load(struct softgpu_wave *wave, const struct softgpu_instruction *in
 		 const struct softgpu_lane_access *access, unsigned int bytes,
 		 uint32_t (*out)[SOFTGPU_LANES])
 {
-	if (access->linear_mask != 0 &&
-	    !softgpu_load_lanes(wave, instruction, access->address, access->linear_mask, bytes,
-				out))
+	if (access->linear_mask != 0 && !softgpu_load_lanes(wave, instruction, access->address,
+							    access->linear_mask, bytes, out))
 		return false;
 	if (access->swizzled_mask != 0 && !load_swizzled(wave, instruction, access, bytes, out))
 		return false;
 	if (access->lds_mask != 0)
 		softgpu_lds_load_lanes(wave, access->offset, access->lds_mask, bytes, out);
-	softgpu_for_each_lane(lane, access->outside_mask)
+	softgpu_for_each_lane (lane, access->outside_mask)
 		for (unsigned int i = 0; i < (bytes + 3) / 4; i++)
 			out[i][lane] = 0;
 	return true;
@@ -226,7 +225,7 @@ static void load_registers(struct softgpu_wave *wave, const struct softgpu_instr
 	}
 	if (!load(wave, instruction, access, kind->bytes, data))
 		return;
-	softgpu_for_each_lane(lane, all_lanes(access))
+	softgpu_for_each_lane (lane, all_lanes(access))
 		out[0][lane] = converted(out[0][lane], data[0][lane], kind);
 }
 
@@ -238,10 +237,10 @@ static void load_to_lds(struct softgpu_wave *wave, const struct softgpu_instruct
 
 	if (!load(wave, instruction, access, kind->bytes, data))
 		return;
-	softgpu_for_each_lane(lane, all_lanes(access)) {
+	softgpu_for_each_lane (lane, all_lanes(access)) {
 		data[0][lane] = converted(0, data[0][lane], kind);
-		offset[lane] = (wave->m0 & 0xffff) + (uint32_t)instruction->offset +
-			       (uint32_t)lane * 4;
+		offset[lane] =
+			(wave->m0 & 0xffff) + (uint32_t)instruction->offset + (uint32_t)lane * 4;
 	}
 	softgpu_lds_store_lanes(wave, offset, all_lanes(access), 4,
 				(const uint32_t(*)[SOFTGPU_LANES])data);
@@ -251,9 +250,8 @@ static void store_registers(struct softgpu_wave *wave,
 			    const struct softgpu_instruction *instruction,
 			    const struct softgpu_lane_access *access, const struct kind *kind)
 {
-	const uint32_t(*in)[SOFTGPU_LANES] =
-		(const uint32_t(*)[SOFTGPU_LANES])registers(wave, instruction,
-							    instruction->data[0]);
+	const uint32_t(*in)[SOFTGPU_LANES] = (const uint32_t(*)[SOFTGPU_LANES])registers(
+		wave, instruction, instruction->data[0]);
 	uint32_t high[1][SOFTGPU_LANES];
 
 	if (kind->conversion == HIGH_HALF) {
@@ -261,9 +259,8 @@ static void store_registers(struct softgpu_wave *wave,
 			high[0][lane] = in[0][lane] >> 16;
 		in = (const uint32_t(*)[SOFTGPU_LANES])high;
 	}
-	if (access->linear_mask != 0 &&
-	    !softgpu_store_lanes(wave, instruction, access->address, access->linear_mask,
-				 kind->bytes, in))
+	if (access->linear_mask != 0 && !softgpu_store_lanes(wave, instruction, access->address,
+							     access->linear_mask, kind->bytes, in))
 		return;
 	if (access->swizzled_mask != 0 &&
 	    !store_swizzled(wave, instruction, access, kind->bytes, in))
@@ -316,10 +313,10 @@ static void atomic_registers(struct softgpu_wave *wave,
 	bool returns = instruction->memory_flags & SOFTGPU_GLC;
 	bool compares = kind->atomic == SOFTGPU_ATOMIC_COMPARE_SWAP;
 
-	softgpu_for_each_lane(lane, all_lanes(access)) {
+	softgpu_for_each_lane (lane, all_lanes(access)) {
 		uint64_t data = lane_value(in, kind->bytes, lane);
-		uint64_t compare = compares ? lane_value(in + kind->bytes / 4, kind->bytes, lane)
-					    : 0;
+		uint64_t compare =
+			compares ? lane_value(in + kind->bytes / 4, kind->bytes, lane) : 0;
 		uint64_t old;
 
 		if (!atomic_at(wave, instruction, access, kind, lane, data, compare, &old))
@@ -332,8 +329,7 @@ static void atomic_registers(struct softgpu_wave *wave,
 	}
 }
 
-void softgpu_vector_memory(struct softgpu_wave *wave,
-			   const struct softgpu_instruction *instruction,
+void softgpu_vector_memory(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
 			   struct softgpu_lane_access *access)
 {
 	const struct kind *kind = &kinds[instruction->opcode];

@@ -30,8 +30,7 @@ struct softgpu_lane_access {
 unsigned int softgpu_vector_memory_bytes(unsigned int opcode);
 
 /* Executes the load, store or atomic. */
-void softgpu_vector_memory(struct softgpu_wave *wave,
-			   const struct softgpu_instruction *instruction,
+void softgpu_vector_memory(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
 			   struct softgpu_lane_access *access);
 
 #endif

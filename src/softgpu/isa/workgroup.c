@@ -72,8 +72,8 @@ static void set_sgprs(const struct softgpu_workgroup *workgroup, struct softgpu_
 	if (kernel->scratch_offset_sgpr)
 		wave->sgpr[next++] = slot * kernel->scratch_wave_size;
 	if (kernel->target->scratch_scheme == SOFTGPU_SCRATCH_ARCHITECTED)
-		wave->flat_scratch = kernel->dispatch.scratch.base +
-				     (uint64_t)slot * kernel->scratch_wave_size;
+		wave->flat_scratch =
+			kernel->dispatch.scratch.base + (uint64_t)slot * kernel->scratch_wave_size;
 }
 
 static void start_wave(struct softgpu_workgroup *workgroup, uint32_t index)
@@ -118,8 +118,8 @@ bool softgpu_workgroup_create(const struct softgpu_kernel *kernel, const uint32_
 		workgroup->lds_size = kernel->dispatch.group_segment_size;
 		workgroup->waves = calloc(workgroup->wave_count, sizeof(*workgroup->waves));
 		workgroup->lds = calloc(1, workgroup->lds_size + 16);
-		workgroup->registers = aligned_alloc(
-			64, sizeof(vector_register) * REGISTER_ROWS * workgroup->wave_count);
+		workgroup->registers = aligned_alloc(64, sizeof(vector_register) * REGISTER_ROWS *
+								 workgroup->wave_count);
 	}
 	if (workgroup == NULL || workgroup->waves == NULL || workgroup->lds == NULL ||
 	    workgroup->registers == NULL) {
