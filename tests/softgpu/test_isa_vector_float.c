@@ -124,14 +124,20 @@ MODEL(v_trunc_f32, return f32(truncl(A));)
 MODEL(v_ceil_f32, return f32(-floorl(-(long double)A));)
 MODEL(v_floor_f32, return f32(-ceill(-(long double)A));)
 MODEL(v_rndne_f32, return f32(nearbyintl(A));)
-MODEL(v_fract_f32, long double rest = (long double)A - floorl(A);
-      return f32(isfinite(A) ? fminl(rest, 1.0L - 0x1p-24L) : NAN);)
 MODEL(v_trunc_f64, return f64(truncl(DA));)
 MODEL(v_ceil_f64, return f64(-floorl(-(long double)DA));)
 MODEL(v_floor_f64, return f64(-ceill(-(long double)DA));)
 MODEL(v_rndne_f64, return f64(nearbyintl(DA));)
-MODEL(v_fract_f64, long double rest = (long double)DA - floorl(DA);
-      return f64(isfinite(DA) ? fminl(rest, 1.0L - 0x1p-53L) : NAN);)
+/* Wide enough to be rounded once; what would round to 1 stays below. */
+static __float128 fraction(double value)
+{
+	return isfinite(value) ? (__float128)value - floor(value) : (__float128)NAN;
+}
+
+MODEL(v_fract_f32, float rest = (float)fraction(A);
+      return float_bits(rest == 1.0f ? 1.0f - 0x1p-24f : rest);)
+MODEL(v_fract_f64, double rest = (double)fraction(DA);
+      return double_bits(rest == 1.0 ? 1.0 - 0x1p-53 : rest);)
 
 /* These know no denormals. */
 static uint64_t flushed(long double value)

@@ -45,11 +45,19 @@ VECTOR_FLOAT(v_max3_f32, u32, u32, u32, u32,
 	     softgpu_max32(softgpu_max32(a, b, softgpu_ieee_mode(wave)), c,
 			   softgpu_ieee_mode(wave)))
 
+/* In float, since a double would be rounded twice. */
+static inline float fract(float value)
+{
+	const float fraction = value - floorf(value);
+
+	return fraction > 0x1.fffffep-1f ? 0x1.fffffep-1f : fraction;
+}
+
 VECTOR_ARITHMETIC(v_trunc_f32, f32, f32, none, none, truncf(a))
 VECTOR_ARITHMETIC(v_ceil_f32, f32, f32, none, none, ceilf(a))
 VECTOR_ARITHMETIC(v_floor_f32, f32, f32, none, none, floorf(a))
 VECTOR_ARITHMETIC(v_rndne_f32, f32, f32, none, none, (float)softgpu_round_even(a))
-VECTOR_ARITHMETIC(v_fract_f32, f32, f32, none, none, (float)softgpu_fract(a, 0x1.fffffep-1))
+VECTOR_ARITHMETIC(v_fract_f32, f32, f32, none, none, fract(a))
 
 VECTOR_FLUSH(v_rcp_f32, f32, f32, none, none, (float)(1.0 / a))
 VECTOR_FLUSH(v_rcp_iflag_f32, f32, f32, none, none, (float)(1.0 / a))
