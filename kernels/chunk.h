@@ -6,16 +6,25 @@
 #ifndef H2DPUB_KERNELS_CHUNK_H
 #define H2DPUB_KERNELS_CHUNK_H
 
-#define CHUNK_BYTES    4096
-#define WORKGROUP_SIZE 256
+/*
+ * Few items copy many bytes each, so that a chunk is found by one or two waves: the descriptors may
+ * lie in system memory, which each wave reads over the bus.
+ */
+#define CHUNK_BYTES      4096
+#define WORKGROUP_SIZE   64
+#define VECTORS_PER_ITEM (CHUNK_BYTES / 16 / WORKGROUP_SIZE)
 
-/* Lanes of a wave: 64 on gfx9; gfx11 and gfx12 have both sizes and clang compiles for 32. */
+/*
+ * Lanes of a wave: 64 on gfx9; gfx11 and gfx12 have both sizes and clang compiles for 32.
+ * The first lane in which a > b, for unsigned values; 34 is LLVM's code of that comparison, and the
+ * older clangs know no ballot.
+ */
 #if defined(__GFX11__) || defined(__GFX12__)
-#define WAVE_SIZE              32
-#define FIRST_LANE_WHERE(test) ((uint)__builtin_ctz(__builtin_amdgcn_ballot_w32(test)))
+#define WAVE_SIZE                32
+#define FIRST_LANE_GREATER(a, b) ((uint)__builtin_ctz(__builtin_amdgcn_ballot_w32((a) > (b))))
 #else
-#define WAVE_SIZE              64
-#define FIRST_LANE_WHERE(test) ((uint)__builtin_ctzl(__builtin_amdgcn_ballot_w64(test)))
+#define WAVE_SIZE                64
+#define FIRST_LANE_GREATER(a, b) ((uint)__builtin_ctzl(__builtin_amdgcn_uicmp(a, b, 34)))
 #endif
 
 static uint lane_in_wave(void)
@@ -79,7 +88,7 @@ static bool find_chunk(uint chunks, uint *chunk, uint *member_lane)
 		*chunk -= total;
 		return false;
 	}
-	*member_lane = FIRST_LANE_WHERE(end > *chunk);
+	*member_lane = FIRST_LANE_GREATER(end, *chunk);
 	*chunk -= read_lane(end - chunks, *member_lane);
 	return true;
 }
@@ -99,7 +108,7 @@ static void copy_chunk(global uchar *destination, global const uchar *source, ul
 	uint item = (uint)__builtin_amdgcn_workitem_id_x();
 	uchar head_byte = 0;
 	uchar tail_byte = 0;
-	uint4 vector = 0;
+	uint4 vector[VECTORS_PER_ITEM];
 
 	destination += start;
 	source += start;
@@ -108,14 +117,22 @@ static void copy_chunk(global uchar *destination, global const uchar *source, ul
 	uint tail_start = head + vectors * 16;
 	uint tail = size - tail_start;
 
-	if (item < vectors)
-		vector = *(global const unaligned_uint4 *)(source + head + item * 16);
+#pragma unroll
+	for (uint i = 0; i < VECTORS_PER_ITEM; i++) {
+		uint at = i * WORKGROUP_SIZE + item;
+		if (at < vectors)
+			vector[i] = *(global const unaligned_uint4 *)(source + head + at * 16);
+	}
 	if (item < head)
 		head_byte = source[item];
 	if (item < tail)
 		tail_byte = source[tail_start + item];
-	if (item < vectors)
-		*(global uint4 *)(destination + head + item * 16) = vector;
+#pragma unroll
+	for (uint i = 0; i < VECTORS_PER_ITEM; i++) {
+		uint at = i * WORKGROUP_SIZE + item;
+		if (at < vectors)
+			*(global uint4 *)(destination + head + at * 16) = vector[i];
+	}
 	if (item < head)
 		destination[item] = head_byte;
 	if (item < tail)

@@ -9,7 +9,7 @@
 
 /* Both kernels copy one chunk per workgroup; see kernels/chunk.h. */
 #define H2D_CHUNK_BYTES		 4096
-#define H2D_CHUNK_WORKGROUP_SIZE 256
+#define H2D_CHUNK_WORKGROUP_SIZE 64
 
 /* The workgroups that a member of this many bytes needs. */
 static inline uint64_t h2d_chunk_count(uint64_t bytes)
