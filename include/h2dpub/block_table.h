@@ -10,7 +10,7 @@
  *
  * A *table state* prepares the rows of a batch in a fixed host array (rows x columns of int32) and
  * uses versions and lengths to touch only what has changed. Nothing here uses a GPU: publication
- * of a prepared table is table_publication (publication.h).
+ * of a prepared table is table_publication.h.
  */
 #ifndef H2DPUB_BLOCK_TABLE_H
 #define H2DPUB_BLOCK_TABLE_H
@@ -122,9 +122,10 @@ typedef struct h2d_table_options {
 
 /*
  * Brings the host array to these rows: row i holds its ids, then zeros. A batch with the versions,
- * lengths, padding and limit of the last one is a hit: two array compares, no id read, nothing
- * written, no acquire. Appends check and copy the added ids only; a changed row is rewritten
- * alone.
+ * lengths, padding and limit of the last one is a hit: two compares a row, no id read, nothing
+ * written, no acquire. Appends copy the added ids only; a changed row is rewritten alone. A row
+ * knows a bound of its ids, so that a limit is checked without reading them, in any order of rows
+ * and under any limit, unless the bound is left over from ids that the row has lost.
  *
  * The whole batch is validated and the source acquired before anything is written:
  * OUT_OF_RANGE: more rows or ids than the array holds, fewer pages than required, an id outside
@@ -145,7 +146,8 @@ H2D_API h2d_status_t h2d_table_state_pad(h2d_table_state_t *state, uint32_t sche
 /*
  * Prepares target with rows [first, first + count) of source, sharing their versions, for a
  * sub-batch that has its own buffer. Rows that source does not describe are taken at full width
- * as they stand in its array. OUT_OF_RANGE: behind the rows of source; errors of prepare.
+ * as they stand in its array; only for these options' page_limit counts, the others are below the
+ * limit of source. OUT_OF_RANGE: behind the rows of source; errors of prepare.
  */
 H2D_API h2d_status_t h2d_table_state_slice(const h2d_table_state_t *source, uint32_t first,
 					   uint32_t count, h2d_table_state_t *target,

@@ -18,8 +18,8 @@ typedef struct h2d_published_table h2d_published_table_t;
 
 /*
  * Attaches a table to a buffer: two dimensions, 4-byte elements, unit rows, contiguous. From now on
- * the source is written, and the buffer published, through the table only. Destroy the table
- * before the buffer's owner. INVALID_ARGUMENT: another shape; OUT_OF_MEMORY.
+ * the source is written, and the buffer published, through the table only. Once the buffer's owner
+ * is destroyed the table may only be destroyed too. INVALID_ARGUMENT: another shape; OUT_OF_MEMORY.
  */
 H2D_API h2d_status_t h2d_published_table_create(h2d_buffer_t *buffer,
 						h2d_published_table_t **table);
@@ -49,8 +49,8 @@ H2D_API h2d_status_t h2d_published_table_slice(const h2d_published_table_t *sour
 /*
  * Publishes the first rows of the prepared table, alone (group NULL) or with the other members of a
  * group, whose counts are set already. If the device holds this revision and row count already, the
- * table is omitted (the group is still published, without it) and its device address stays good.
- * *uploaded (may be NULL) says whether it was sent. reasons: as for h2d_group_publish(), one a
+ * table is omitted: the group is published without it, and alone nothing is done at all, in any
+ * state of the owner. Its device address stays good. *uploaded (may be NULL) says whether it was sent. reasons: as for h2d_group_publish(), one a
  * member; without a group, one.
  * OUT_OF_RANGE: rows beyond what is described or zero. NOT_FOUND: the group does not hold the
  * table's buffer. On these and all errors of h2d_group_publish() the revision does not count as
@@ -63,6 +63,17 @@ H2D_API h2d_status_t h2d_published_table_publish(h2d_published_table_t *table,
 
 /* Says that somebody else wrote the device's table: the next publication sends it whatever holds. */
 H2D_API void h2d_published_table_invalidate(h2d_published_table_t *table);
+
+/* What its publications did, for reports; those that failed do not count. */
+typedef struct h2d_published_table_totals {
+	uint64_t uploads;
+	uint64_t bytes_uploaded;
+	uint64_t uploads_omitted; /* publications whose rows the device held already */
+	uint64_t bytes_omitted;   /* which these would have sent */
+} h2d_published_table_totals_t;
+
+H2D_API void h2d_published_table_get_totals(const h2d_published_table_t *table,
+					    h2d_published_table_totals_t *totals);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,8 @@ struct h2d_published_table {
 	bool device_valid;
 	uint64_t device_revision;
 	uint32_t device_rows;
+
+	h2d_published_table_totals_t totals;
 };
 
 static h2d_status_t acquire_source(void *context, const char *reason)
@@ -32,9 +34,9 @@ h2d_status_t h2d_published_table_create(h2d_buffer_t *buffer, h2d_published_tabl
 
 	if (!buffer || !out)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "published table: NULL argument");
-	if (buffer->unit != H2D_COUNT_ROWS || buffer->strided ||
-	    buffer->bytes_per_count % sizeof(int32_t) != 0 || buffer->row_capacity > UINT32_MAX ||
-	    buffer->bytes_per_count / sizeof(int32_t) > UINT32_MAX)
+	if (buffer->dimensions != 2 || buffer->element_size != sizeof(int32_t) ||
+	    buffer->unit != H2D_COUNT_ROWS || buffer->strided || buffer->shape[0] > UINT32_MAX ||
+	    buffer->shape[1] > UINT32_MAX)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 				 "%s: a block table is rows x columns of 4-byte ids, contiguous, "
 				 "counted in rows",
@@ -45,8 +47,7 @@ h2d_status_t h2d_published_table_create(h2d_buffer_t *buffer, h2d_published_tabl
 				 h2d_buffer_name(buffer));
 	table->buffer = buffer;
 	status = h2d_table_state_create(h2d_buffer_name(buffer), h2d_buffer_host(buffer),
-					(uint32_t)buffer->row_capacity,
-					(uint32_t)(buffer->bytes_per_count / sizeof(int32_t)),
+					(uint32_t)buffer->shape[0], (uint32_t)buffer->shape[1],
 					acquire_source, table, &table->state);
 	if (status != H2D_STATUS_SUCCESS) {
 		free(table);
@@ -99,8 +100,8 @@ h2d_status_t h2d_published_table_publish(h2d_published_table_t *table, h2d_strea
 	uint64_t revision = h2d_table_state_revision(table->state);
 	bool stale = !table->device_valid || table->device_revision != revision ||
 		     table->device_rows != rows;
-	int64_t count = stale ? (int64_t)rows : H2D_COUNT_OMITTED;
-	h2d_status_t status;
+	uint64_t bytes = (uint64_t)rows * table->buffer->bytes_per_count;
+	h2d_status_t status = H2D_STATUS_SUCCESS;
 
 	if (rows > h2d_table_state_valid_rows(table->state))
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
@@ -108,11 +109,12 @@ h2d_status_t h2d_published_table_publish(h2d_published_table_t *table, h2d_strea
 				 h2d_buffer_name(table->buffer), rows,
 				 h2d_table_state_valid_rows(table->state));
 	if (group) {
-		status = h2d_group_set_count(group, table->buffer, count);
+		status = h2d_group_set_count(group, table->buffer,
+					     stale ? (int64_t)rows : H2D_COUNT_OMITTED);
 		if (status == H2D_STATUS_SUCCESS)
 			status = h2d_group_publish(group, stream, NULL, reasons);
-	} else {
-		status = h2d_buffer_publish(table->buffer, stream, count,
+	} else if (stale) {
+		status = h2d_buffer_publish(table->buffer, stream, (int64_t)rows,
 					    reasons ? reasons[0] : NULL);
 	}
 	if (status != H2D_STATUS_SUCCESS)
@@ -120,6 +122,13 @@ h2d_status_t h2d_published_table_publish(h2d_published_table_t *table, h2d_strea
 	table->device_valid = true;
 	table->device_revision = revision;
 	table->device_rows = rows;
+	if (stale) {
+		table->totals.uploads++;
+		table->totals.bytes_uploaded += bytes;
+	} else {
+		table->totals.uploads_omitted++;
+		table->totals.bytes_omitted += bytes;
+	}
 	if (uploaded)
 		*uploaded = stale;
 	return H2D_STATUS_SUCCESS;
@@ -128,4 +137,10 @@ h2d_status_t h2d_published_table_publish(h2d_published_table_t *table, h2d_strea
 void h2d_published_table_invalidate(h2d_published_table_t *table)
 {
 	table->device_valid = false;
+}
+
+void h2d_published_table_get_totals(const h2d_published_table_t *table,
+				    h2d_published_table_totals_t *totals)
+{
+	*totals = table->totals;
 }

@@ -2,6 +2,7 @@
 /* Rows of page ids and their append lineage. */
 #include "block_table_row.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,25 @@ uint64_t h2d_block_table_draw_version(void)
 	static _Atomic uint64_t last_version;
 
 	return atomic_fetch_add_explicit(&last_version, 1, memory_order_relaxed) + 1;
+}
+
+uint32_t h2d_largest_id(const int32_t *ids, uint32_t count)
+{
+	uint32_t largest = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t id = (uint32_t)ids[i];
+
+		largest = id > largest ? id : largest;
+	}
+	return largest;
+}
+
+/* Must see every id that a row gets. */
+static void raise_id_bound(h2d_block_table_t *table, uint32_t bound)
+{
+	if (bound > table->id_bound)
+		table->id_bound = bound;
 }
 
 static h2d_status_t create_with_version(const int32_t *ids, uint32_t count, uint32_t capacity,
@@ -36,6 +56,7 @@ static h2d_status_t create_with_version(const int32_t *ids, uint32_t count, uint
 	table->version = version;
 	table->length = count;
 	table->capacity = capacity;
+	table->id_bound = 0;
 	atomic_init(&table->references, 1);
 	*out = table;
 	return H2D_STATUS_SUCCESS;
@@ -43,6 +64,8 @@ static h2d_status_t create_with_version(const int32_t *ids, uint32_t count, uint
 
 h2d_status_t h2d_block_table_create(const int32_t *ids, uint64_t count, h2d_block_table_t **table)
 {
+	h2d_status_t status;
+
 	if (!table)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "block table: no place for the row");
 	if (count && !ids)
@@ -51,16 +74,24 @@ h2d_status_t h2d_block_table_create(const int32_t *ids, uint64_t count, h2d_bloc
 	if (count > UINT32_MAX)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "block table: %llu ids, the limit is %u",
 				 (unsigned long long)count, UINT32_MAX);
-	return create_with_version(ids, (uint32_t)count, (uint32_t)count,
-				   h2d_block_table_draw_version(), table);
+	status = create_with_version(ids, (uint32_t)count, (uint32_t)count,
+				     h2d_block_table_draw_version(), table);
+	if (status == H2D_STATUS_SUCCESS)
+		(*table)->id_bound = h2d_largest_id(ids, (uint32_t)count);
+	return status;
 }
 
 h2d_status_t h2d_block_table_copy(const h2d_block_table_t *table, h2d_block_table_t **copy)
 {
+	h2d_status_t status;
+
 	if (!table || !copy)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "block table copy: NULL argument");
-	return create_with_version(table->ids, table->length, table->length,
-				   h2d_block_table_draw_version(), copy);
+	status = create_with_version(table->ids, table->length, table->length,
+				     h2d_block_table_draw_version(), copy);
+	if (status == H2D_STATUS_SUCCESS)
+		(*copy)->id_bound = table->id_bound;
+	return status;
 }
 
 h2d_status_t h2d_block_table_grow(const h2d_block_table_t *table, const void *tail,
@@ -77,9 +108,14 @@ h2d_status_t h2d_block_table_grow(const h2d_block_table_t *table, const void *ta
 				     table ? table->version : h2d_block_table_draw_version(), grown);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
+	if (table)
+		(*grown)->id_bound = table->id_bound;
 	if (tail_count)
 		memcpy((*grown)->ids + length, tail, tail_count * sizeof(*(*grown)->ids));
 	(*grown)->length = length + tail_count;
+	for (uint32_t i = length; i < (*grown)->length; i++)
+		(*grown)->ids[i] = (int32_t)le32toh((uint32_t)(*grown)->ids[i]);
+	raise_id_bound(*grown, h2d_largest_id((*grown)->ids + length, tail_count));
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -171,6 +207,7 @@ h2d_status_t h2d_block_table_extend(h2d_block_table_t *table, const int32_t *ids
 	if (count)
 		memcpy(table->ids + table->length, ids, count * sizeof(*ids));
 	table->length += (uint32_t)count;
+	raise_id_bound(table, h2d_largest_id(ids, (uint32_t)count));
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -180,9 +217,11 @@ h2d_status_t h2d_block_table_set(h2d_block_table_t *table, uint32_t index, int32
 
 	table->version = h2d_block_table_draw_version();
 	status = check_index(table, "set", index, table->length);
-	if (status == H2D_STATUS_SUCCESS)
-		table->ids[index] = id;
-	return status;
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	table->ids[index] = id;
+	raise_id_bound(table, (uint32_t)id);
+	return H2D_STATUS_SUCCESS;
 }
 
 h2d_status_t h2d_block_table_insert(h2d_block_table_t *table, uint32_t index, int32_t id)
@@ -199,6 +238,7 @@ h2d_status_t h2d_block_table_insert(h2d_block_table_t *table, uint32_t index, in
 		(table->length - index) * sizeof(*table->ids));
 	table->ids[index] = id;
 	table->length++;
+	raise_id_bound(table, (uint32_t)id);
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -261,4 +301,5 @@ void h2d_block_table_clear(h2d_block_table_t *table)
 {
 	table->version = h2d_block_table_draw_version();
 	table->length = 0;
+	table->id_bound = 0;
 }

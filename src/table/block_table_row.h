@@ -12,8 +12,16 @@ struct h2d_block_table {
 	int32_t *ids;
 	uint32_t length;
 	uint32_t capacity;
+	/*
+	 * No id, read as unsigned, is above it. So whether a row stays below a limit is known without
+	 * reading ids, whichever table it stands in and wherever.
+	 */
+	uint32_t id_bound;
 	atomic_uint references;
 };
+
+/* The largest id, read as unsigned so that negative ids count as large ones; 0 for none. */
+uint32_t h2d_largest_id(const int32_t *ids, uint32_t count);
 
 /*
  * A version that was never handed out before in this process; never 0. Unversioned rows of a table
@@ -22,7 +30,7 @@ struct h2d_block_table {
 uint64_t h2d_block_table_draw_version(void);
 
 /*
- * A new row of the same lineage: the ids of table, then tail, an int32 array of any alignment.
+ * A new row of the same lineage: the ids of table, then tail, little-endian int32 of any alignment.
  * table NULL: a row of tail alone with a new version. For the decoder, whose rows are never
  * changed otherwise.
  */

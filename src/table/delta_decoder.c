@@ -215,13 +215,6 @@ static h2d_status_t find_base(const h2d_delta_decoder_t *decoder, uint64_t reque
 	return H2D_STATUS_SUCCESS;
 }
 
-/* Values are little-endian on the wire; rows hold them in the host's order. */
-static void convert_ids(h2d_block_table_t *row, uint32_t first)
-{
-	for (uint32_t i = first; i < row->length; i++)
-		row->ids[i] = (int32_t)le32toh((uint32_t)row->ids[i]);
-}
-
 static h2d_status_t decode_row(const h2d_delta_decoder_t *decoder, const struct message *message,
 			       uint32_t i, uint64_t request_id, const h2d_block_table_t **table)
 {
@@ -246,7 +239,6 @@ static h2d_status_t decode_row(const h2d_delta_decoder_t *decoder, const struct 
 	status = h2d_block_table_grow(previous, tail, count, &row);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	convert_ids(row, base);
 	*table = row;
 	return H2D_STATUS_SUCCESS;
 }

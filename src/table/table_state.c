@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "page_proof.h"
 
 struct h2d_table_state {
 	char *name;
@@ -26,13 +25,14 @@ struct h2d_table_state {
 	uint32_t *lengths;
 	uint32_t described;
 	uint32_t zero_to; /* rows [described, zero_to) are zero */
+	uint64_t page_limit; /* that all of these ids are known to be below */
 	uint64_t revision;
-	h2d_page_proof_t proof;
 
 	/* The batch being prepared. */
 	uint64_t *new_versions;
 	uint32_t *new_lengths;
 	const int32_t **new_ids;
+	uint32_t *new_bounds; /* no id of the row, as unsigned, is known to be above it */
 
 	h2d_table_totals_t totals;
 };
@@ -47,7 +47,7 @@ void h2d_table_state_destroy(h2d_table_state_t *state)
 	free(state->new_versions);
 	free(state->new_lengths);
 	free(state->new_ids);
-	h2d_page_proof_destroy(&state->proof);
+	free(state->new_bounds);
 	free(state);
 }
 
@@ -75,9 +75,10 @@ h2d_status_t h2d_table_state_create(const char *name, int32_t *host, uint32_t ro
 	state->new_versions = calloc(places, sizeof(*state->new_versions));
 	state->new_lengths = calloc(places, sizeof(*state->new_lengths));
 	state->new_ids = calloc(places, sizeof(*state->new_ids));
+	state->new_bounds = calloc(places, sizeof(*state->new_bounds));
+	state->page_limit = H2D_NO_PAGE_LIMIT;
 	if (!state->name || !state->versions || !state->lengths || !state->new_versions ||
-	    !state->new_lengths || !state->new_ids ||
-	    h2d_page_proof_create(&state->proof, rows) != H2D_STATUS_SUCCESS) {
+	    !state->new_lengths || !state->new_ids || !state->new_bounds) {
 		h2d_table_state_destroy(state);
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "%s: no memory for a table state of %u rows",
 				 name, rows);
@@ -117,68 +118,117 @@ static h2d_status_t begin_write(h2d_table_state_t *state, const char *reason)
 	return H2D_STATUS_SUCCESS;
 }
 
+/* The largest id below the limit; ids are int32, so no limit is above 2^31. */
+static uint32_t largest_page(uint64_t page_limit)
+{
+	if (page_limit > INT32_MAX)
+		return INT32_MAX;
+	return page_limit ? (uint32_t)page_limit - 1 : 0;
+}
+
 /* ---- the batch, as versions, lengths and ids ------------------------------------------------- */
 
-/* An unversioned row that equals the snapshot keeps its version, any other one gets a new one. */
-static uint64_t version_by_contents(const h2d_table_state_t *state, uint32_t row,
-				    const int32_t *ids, uint32_t length)
+/*
+ * An unversioned row that equals the snapshot keeps its version and what is known of its ids; of
+ * any other nothing is known.
+ */
+static void read_unversioned(h2d_table_state_t *state, uint32_t row, const int32_t *ids,
+			     uint32_t length)
 {
+	state->new_ids[row] = ids;
+	state->new_lengths[row] = length;
 	if (row < state->described && state->lengths[row] == length &&
-	    (!length || !memcmp(host_row(state, row), ids, length * sizeof(*ids))))
-		return state->versions[row];
-	return h2d_block_table_draw_version();
+	    (!length || !memcmp(host_row(state, row), ids, length * sizeof(*ids)))) {
+		state->new_versions[row] = state->versions[row];
+		state->new_bounds[row] = largest_page(state->page_limit);
+		return;
+	}
+	state->new_versions[row] = h2d_block_table_draw_version();
+	state->new_bounds[row] = h2d_largest_id(ids, length);
+}
+
+static h2d_status_t read_row(h2d_table_state_t *state, const h2d_table_rows_t *rows, uint32_t row)
+{
+	const h2d_block_table_t *table = rows->tables ? rows->tables[row] : NULL;
+
+	if (table) {
+		state->new_versions[row] = table->version;
+		state->new_lengths[row] = table->length;
+		state->new_ids[row] = table->ids;
+		state->new_bounds[row] = table->id_bound;
+		return H2D_STATUS_SUCCESS;
+	}
+	if (!rows->lengths || !rows->ids || (rows->lengths[row] && !rows->ids[row]))
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "%s: row %u has neither a block table nor ids", state->name, row);
+	if (rows->lengths[row] > state->columns)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "%s: row %u has %u ids, the table %u columns",
+				 state->name, row, rows->lengths[row], state->columns);
+	read_unversioned(state, row, rows->ids[row], rows->lengths[row]);
+	return H2D_STATUS_SUCCESS;
 }
 
 static h2d_status_t read_rows(h2d_table_state_t *state, const h2d_table_rows_t *rows)
 {
-	for (uint32_t i = 0; i < rows->count; i++) {
-		const h2d_block_table_t *table = rows->tables ? rows->tables[i] : NULL;
+	h2d_status_t status = H2D_STATUS_SUCCESS;
 
-		if (table) {
-			state->new_versions[i] = table->version;
-			state->new_lengths[i] = table->length;
-			state->new_ids[i] = table->ids;
-			continue;
-		}
-		if (!rows->lengths || !rows->ids || (rows->lengths[i] && !rows->ids[i]))
-			return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-					 "%s: row %u has neither a block table nor ids", state->name,
-					 i);
-		if (rows->lengths[i] > state->columns)
-			return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-					 "%s: row %u has %u ids, the table %u columns", state->name, i,
-					 rows->lengths[i], state->columns);
-		state->new_lengths[i] = rows->lengths[i];
-		state->new_ids[i] = rows->ids[i];
-		state->new_versions[i] =
-			version_by_contents(state, i, rows->ids[i], rows->lengths[i]);
-	}
-	return H2D_STATUS_SUCCESS;
+	for (uint32_t i = 0; i < rows->count && status == H2D_STATUS_SUCCESS; i++)
+		status = read_row(state, rows, i);
+	return status;
 }
 
 static h2d_status_t check_required_pages(const h2d_table_state_t *state,
-					 const h2d_table_rows_t *rows)
+					 const h2d_table_rows_t *rows, const uint32_t lengths[])
 {
 	if (!rows->required_pages)
 		return H2D_STATUS_SUCCESS;
 	for (uint32_t i = 0; i < rows->count; i++) {
-		if (state->new_lengths[i] < rows->required_pages[i])
+		if (lengths[i] < rows->required_pages[i])
 			return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 					 "%s: row %u of the request PAGE table is incomplete or out of "
 					 "range: %u pages, %u required",
-					 state->name, i, state->new_lengths[i],
-					 rows->required_pages[i]);
+					 state->name, i, lengths[i], rows->required_pages[i]);
 	}
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t check_widths(const h2d_table_state_t *state, uint32_t count)
+/* A bound may be left over from ids that the row has lost, so the ids themselves decide. */
+static h2d_status_t check_ids(const h2d_table_state_t *state, uint32_t row, uint32_t largest)
 {
+	const int32_t *ids = state->new_ids[row];
+	uint32_t length = state->new_lengths[row], column = 0;
+
+	while (column < length && (uint32_t)ids[column] <= largest)
+		column++;
+	if (column == length)
+		return H2D_STATUS_SUCCESS;
+	return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+			 "%s: request PAGE table is incomplete or out of range: row %u column %u has "
+			 "page %d, the limit is %llu",
+			 state->name, row, column, ids[column], (unsigned long long)largest + 1);
+}
+
+/* Checks rows against the table's width and the limit; most rows without a look at their ids. */
+static h2d_status_t check_rows(const h2d_table_state_t *state, uint32_t count, uint64_t page_limit)
+{
+	uint32_t largest = largest_page(page_limit);
+
 	for (uint32_t i = 0; i < count; i++) {
+		h2d_status_t status = H2D_STATUS_SUCCESS;
+
 		if (state->new_lengths[i] > state->columns)
 			return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 					 "%s: row %u has %u ids, the table %u columns", state->name, i,
 					 state->new_lengths[i], state->columns);
+		if (page_limit == 0 && state->new_lengths[i])
+			return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+					 "%s: request PAGE table is incomplete or out of range: row %u "
+					 "has %u pages, the limit is 0",
+					 state->name, i, state->new_lengths[i]);
+		if (state->new_bounds[i] > largest)
+			status = check_ids(state, i, largest);
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
 	}
 	return H2D_STATUS_SUCCESS;
 }
@@ -264,13 +314,48 @@ static h2d_status_t check_extent(const h2d_table_state_t *state, uint32_t count,
 			 state->name, count, end, state->rows);
 }
 
-static bool is_hit(const h2d_table_state_t *state, uint32_t count, uint32_t end,
+static bool covers(const h2d_table_state_t *state, uint32_t count, uint32_t end,
 		   uint64_t page_limit)
 {
-	return count == state->described && end <= state->zero_to &&
-	       page_limit == state->proof.page_limit &&
-	       !memcmp(state->versions, state->new_versions, count * sizeof(*state->versions)) &&
+	return count == state->described && end <= state->zero_to && page_limit == state->page_limit;
+}
+
+/* Whether these are the rows of the snapshot; unversioned rows are not, whatever they hold. */
+static bool are_described(const h2d_table_state_t *state, const h2d_table_rows_t *rows)
+{
+	uint64_t differences = 0;
+
+	if (!rows->tables)
+		return rows->count == 0;
+	for (uint32_t i = 0; i < rows->count; i++) {
+		const h2d_block_table_t *table = rows->tables[i];
+
+		if (!table)
+			return false;
+		differences |= table->version ^ state->versions[i];
+		differences |= table->length ^ state->lengths[i];
+	}
+	return differences == 0;
+}
+
+/* The same of the batch that was read, whose unversioned rows have versions by now. */
+static bool is_described(const h2d_table_state_t *state, uint32_t count)
+{
+	return !memcmp(state->versions, state->new_versions, count * sizeof(*state->versions)) &&
 	       !memcmp(state->lengths, state->new_lengths, count * sizeof(*state->lengths));
+}
+
+/* Checks and writes the batch that was read. */
+static h2d_status_t apply_batch(h2d_table_state_t *state, uint32_t count, uint32_t end,
+				uint64_t page_limit, const char *reason)
+{
+	h2d_status_t status = check_rows(state, count, page_limit);
+
+	if (status == H2D_STATUS_SUCCESS)
+		status = write_batch(state, count, end, reason);
+	if (status == H2D_STATUS_SUCCESS)
+		state->page_limit = page_limit;
+	return status;
 }
 
 h2d_status_t h2d_table_state_prepare(h2d_table_state_t *state, const h2d_table_rows_t *rows,
@@ -278,35 +363,31 @@ h2d_status_t h2d_table_state_prepare(h2d_table_state_t *state, const h2d_table_r
 {
 	uint64_t page_limit = options ? options->page_limit : H2D_NO_PAGE_LIMIT;
 	uint32_t end;
+	bool covered, hit;
 	h2d_status_t status;
 
 	if (!state || !rows)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "table state prepare: NULL argument");
 	end = options && options->pad_to ? options->pad_to : rows->count;
 	status = check_extent(state, rows->count, end);
-	if (status == H2D_STATUS_SUCCESS)
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	covered = covers(state, rows->count, end, page_limit);
+	hit = covered && are_described(state, rows);
+	if (!hit) {
 		status = read_rows(state, rows);
-	if (status == H2D_STATUS_SUCCESS)
-		status = check_required_pages(state, rows);
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	if (is_hit(state, rows->count, end, page_limit)) {
-		state->totals.prepares++;
-		state->totals.hits++;
-		return H2D_STATUS_SUCCESS;
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
+		hit = covered && is_described(state, rows->count);
 	}
-	status = check_widths(state, rows->count);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_page_proof_check(&state->proof, state->name, page_limit, rows->count,
-					      state->new_versions, state->new_lengths,
-					      state->new_ids);
-	if (status == H2D_STATUS_SUCCESS)
-		status = write_batch(state, rows->count, end, options ? options->reason : NULL);
+	status = check_required_pages(state, rows, hit ? state->lengths : state->new_lengths);
+	if (status == H2D_STATUS_SUCCESS && !hit)
+		status = apply_batch(state, rows->count, end, page_limit,
+				     options ? options->reason : NULL);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	h2d_page_proof_commit(&state->proof, page_limit, rows->count, state->new_versions,
-			      state->new_lengths);
 	state->totals.prepares++;
+	state->totals.hits += hit;
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -337,13 +418,14 @@ h2d_status_t h2d_table_state_pad(h2d_table_state_t *state, uint32_t scheduled, u
 	return H2D_STATUS_SUCCESS;
 }
 
-/* Rows that the source describes keep their versions and are known to hold valid ids. */
+/* Rows that the source describes keep their versions and are known to be below its limit. */
 static h2d_status_t slice_described(const h2d_table_state_t *source, uint32_t first,
 				    uint32_t count, h2d_table_state_t *target, uint32_t end,
 				    const char *reason)
 {
-	uint64_t page_limit = source->proof.page_limit;
+	uint64_t page_limit = source->page_limit;
 	h2d_status_t status = check_extent(target, count, end);
+	bool hit;
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
@@ -351,19 +433,15 @@ static h2d_status_t slice_described(const h2d_table_state_t *source, uint32_t fi
 		target->new_versions[i] = source->versions[first + i];
 		target->new_lengths[i] = source->lengths[first + i];
 		target->new_ids[i] = host_row(source, first + i);
+		target->new_bounds[i] = largest_page(page_limit);
 	}
-	if (is_hit(target, count, end, page_limit)) {
-		target->totals.hits++;
-	} else {
-		status = check_widths(target, count);
-		if (status == H2D_STATUS_SUCCESS)
-			status = write_batch(target, count, end, reason);
-		if (status != H2D_STATUS_SUCCESS)
-			return status;
-		h2d_page_proof_commit(&target->proof, page_limit, count, target->new_versions,
-				      target->new_lengths);
-	}
+	hit = covers(target, count, end, page_limit) && is_described(target, count);
+	if (!hit)
+		status = apply_batch(target, count, end, page_limit, reason);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	target->totals.prepares++;
+	target->totals.hits += hit;
 	return H2D_STATUS_SUCCESS;
 }
 
