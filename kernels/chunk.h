@@ -56,7 +56,7 @@ static uint inclusive_sum(uint value)
 	value = ADD_ROW_SHIFTED(value, 2);
 	value = ADD_ROW_SHIFTED(value, 4);
 	value = ADD_ROW_SHIFTED(value, 8);
-	/* Each row ends with its own sum. Every GPU reads a lane; not all of them shift over rows. */
+	/* A row ends with its sum. Every GPU reads any lane; not all of them shift over rows. */
 	uint sum = row > 0 ? read_lane(value, 15) : 0;
 #if WAVE_SIZE == 64
 	sum += row > 1 ? read_lane(value, 31) : 0;
