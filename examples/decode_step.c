@@ -81,7 +81,7 @@ int main(void)
 	graph = record_graph(runner, stream);
 
 	for (int i = 0; i < 2; i++) {
-		const h2d_decode_batch_t batch = {
+		const h2d_batch_t batch = {
 			.num_requests = 2,
 			.context_lengths = context_lengths,
 			.block_tables = block_tables,

@@ -76,7 +76,7 @@ void h2d_mha_decode_destroy(h2d_mha_decode_t *mha_decode)
 /* ---- validation: the whole batch, before anything is written --------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static h2d_status_t
-request_error(const h2d_decode_batch_t *batch, uint32_t request, const char *format, ...)
+request_error(const h2d_batch_t *batch, uint32_t request, const char *format, ...)
 {
 	char detail[256];
 	char id[40] = "";
@@ -93,7 +93,7 @@ request_error(const h2d_decode_batch_t *batch, uint32_t request, const char *for
 }
 
 /* The context after rejection; within int32 once the batch has been validated. */
-static int64_t context_length(const h2d_decode_batch_t *batch, uint32_t request)
+static int64_t context_length(const h2d_batch_t *batch, uint32_t request)
 {
 	const int64_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
 
@@ -101,7 +101,7 @@ static int64_t context_length(const h2d_decode_batch_t *batch, uint32_t request)
 }
 
 static h2d_status_t validate_context(const h2d_runner_options_t *options,
-				     const h2d_decode_batch_t *batch, uint32_t request)
+				     const h2d_batch_t *batch, uint32_t request)
 {
 	const int32_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
 	const int64_t context = context_length(batch, request);
@@ -118,7 +118,7 @@ static h2d_status_t validate_context(const h2d_runner_options_t *options,
 }
 
 static h2d_status_t validate_block_table(const h2d_runner_t *runner,
-					 const h2d_decode_batch_t *batch, uint32_t request)
+					 const h2d_batch_t *batch, uint32_t request)
 {
 	const uint32_t context = (uint32_t)context_length(batch, request);
 	const uint32_t block_size = runner->options.block_size;
@@ -146,7 +146,7 @@ static h2d_status_t validate_block_table(const h2d_runner_t *runner,
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t validate_batch(const h2d_runner_t *runner, const h2d_decode_batch_t *batch)
+static h2d_status_t validate_batch(const h2d_runner_t *runner, const h2d_batch_t *batch)
 {
 	const char *missing = !batch->context_lengths	    ? "context_lengths"
 			      : !batch->block_tables	    ? "block_tables"
@@ -175,7 +175,7 @@ static h2d_status_t validate_batch(const h2d_runner_t *runner, const h2d_decode_
 /* ---- the sources ----------------------------------------------------------------------------- */
 
 /* Token j of a request is at position context - query_length + j; its slot is in that block. */
-static void write_slot_mapping(const step_sizes_t *sizes, const h2d_decode_batch_t *batch,
+static void write_slot_mapping(const step_sizes_t *sizes, const h2d_batch_t *batch,
 			       int64_t *slot_mapping)
 {
 	const size_t tokens = (size_t)sizes->graph_requests * sizes->query_length;
@@ -201,7 +201,7 @@ static void write_slot_mapping(const step_sizes_t *sizes, const h2d_decode_batch
 }
 
 /* Returns the longest context, 0 for none. */
-static int32_t write_context_lens(const step_sizes_t *sizes, const h2d_decode_batch_t *batch,
+static int32_t write_context_lens(const step_sizes_t *sizes, const h2d_batch_t *batch,
 				  int32_t *context_lens)
 {
 	int32_t longest = 0;
@@ -244,7 +244,7 @@ static void write_positions(const step_sizes_t *sizes, const int32_t *context_le
 }
 
 static int32_t write_sources(h2d_mha_decode_t *mha_decode, const step_sizes_t *sizes,
-			     const h2d_decode_batch_t *batch)
+			     const h2d_batch_t *batch)
 {
 	h2d_buffer_t *const *members = mha_decode->members;
 	int32_t *context_lens = h2d_buffer_host(members[H2D_MHA_DECODE_CONTEXT_LENS]);
@@ -279,7 +279,7 @@ static h2d_mha_decode_step_t view_of_slot(const h2d_runner_t *runner, uint32_t s
 }
 
 h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
-				    const h2d_decode_batch_t *batch, h2d_mha_decode_step_t *step)
+				    const h2d_batch_t *batch, h2d_mha_decode_step_t *step)
 {
 	h2d_mha_decode_t *mha_decode;
 	step_sizes_t sizes;

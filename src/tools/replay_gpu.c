@@ -273,7 +273,7 @@ static h2d_graph_t *find_graph(const struct replay_gpu *gpu, uint32_t slot, uint
 static h2d_status_t publish(struct replay_gpu *gpu, const struct scheduler_batch *batch,
 			    h2d_mha_decode_step_t *decode)
 {
-	const h2d_decode_batch_t described = {
+	const h2d_batch_t described = {
 		.num_requests = batch->num_requests,
 		.context_lengths = batch->context_lengths,
 		.block_tables = batch->block_tables,

@@ -72,7 +72,7 @@ decode_case_t decode_case_random(uint64_t *state, const h2d_runner_options_t *op
 		.num_requests = num_requests,
 	};
 
-	decode_case.batch = (h2d_decode_batch_t){
+	decode_case.batch = (h2d_batch_t){
 		.num_requests = num_requests,
 		.context_lengths = decode_case.context_lengths,
 		.rejected_tokens =
@@ -131,7 +131,7 @@ void decode_image_free(decode_image_t *image)
 		free(image->arrays[i]);
 }
 
-static int32_t context_of(const h2d_decode_batch_t *batch, uint32_t request)
+static int32_t context_of(const h2d_batch_t *batch, uint32_t request)
 {
 	if (request >= batch->num_requests)
 		return 0;
@@ -139,7 +139,7 @@ static int32_t context_of(const h2d_decode_batch_t *batch, uint32_t request)
 	       (batch->rejected_tokens ? batch->rejected_tokens[request] : 0);
 }
 
-static void publish_tokens(decode_image_t *image, const h2d_decode_batch_t *batch,
+static void publish_tokens(decode_image_t *image, const h2d_batch_t *batch,
 			   uint32_t graph_requests)
 {
 	const int64_t query_length = image->options.query_length;
@@ -164,7 +164,7 @@ static void publish_tokens(decode_image_t *image, const h2d_decode_batch_t *batc
 	}
 }
 
-static void publish_block_tables(decode_image_t *image, const h2d_decode_batch_t *batch,
+static void publish_block_tables(decode_image_t *image, const h2d_batch_t *batch,
 				 uint32_t graph_requests)
 {
 	int32_t *block_tables = image->arrays[DECODE_BLOCK_TABLES];
@@ -179,7 +179,7 @@ static void publish_block_tables(decode_image_t *image, const h2d_decode_batch_t
 	}
 }
 
-void decode_image_publish(decode_image_t *image, const h2d_decode_batch_t *batch,
+void decode_image_publish(decode_image_t *image, const h2d_batch_t *batch,
 			  uint32_t graph_requests)
 {
 	const int32_t page_size = (int32_t)image->options.page_size;

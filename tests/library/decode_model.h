@@ -10,7 +10,7 @@
 
 /* A batch with the arrays it points to. */
 typedef struct decode_case {
-	h2d_decode_batch_t batch;
+	h2d_batch_t batch;
 	int32_t *context_lengths;
 	int32_t *rejected_tokens;
 	int32_t **block_tables;
@@ -47,7 +47,7 @@ decode_image_t decode_image_create(const h2d_runner_options_t *options);
 void decode_image_free(decode_image_t *image);
 
 /* What publishing a batch, and then generating its KV indices, changes. */
-void decode_image_publish(decode_image_t *image, const h2d_decode_batch_t *batch,
+void decode_image_publish(decode_image_t *image, const h2d_batch_t *batch,
 			  uint32_t graph_requests);
 void decode_image_generate_kv_indices(decode_image_t *image, uint32_t graph_requests);
 

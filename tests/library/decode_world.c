@@ -68,7 +68,7 @@ static void check_step(const decode_world_t *world, const decode_case_t *decode_
 		       const h2d_mha_decode_step_t *step)
 {
 	const h2d_mha_decode_step_t *view = &world->views[step->slot];
-	const h2d_decode_batch_t *batch = &decode_case->batch;
+	const h2d_batch_t *batch = &decode_case->batch;
 	int32_t longest = 0;
 
 	for (uint32_t i = 0; i < batch->num_requests; i++) {

@@ -93,7 +93,7 @@ START_TEST(A01_largest_values_do_not_overflow)
 	const int32_t rejected[] = {0, INT32_MAX - (1 << 30) - 2};
 	const int32_t first[] = {0, (1 << 30) - 1};
 	const int32_t second[] = {(1 << 30) - 1, 5};
-	const h2d_decode_batch_t batch = {
+	const h2d_batch_t batch = {
 		.num_requests = 2,
 		.context_lengths = contexts,
 		.rejected_tokens = rejected,

@@ -51,7 +51,7 @@ static void check_sources_unchanged(const decode_world_t *world, uint32_t slot, 
 
 /* Refused with this status and these words, and nothing has changed on either side. */
 static void check_refused(decode_world_t *world, h2d_stream_t *stream,
-			  const h2d_decode_batch_t *batch, h2d_status_t status,
+			  const h2d_batch_t *batch, h2d_status_t status,
 			  const char *const words[3])
 {
 	const uint32_t slot = h2d_runner_slot(world->runner);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runners: a runner owns the publication slots of a model on one GPU (one owner each) with the
+ * buffers and groups of a step, found by name, and frames its forwards.
+ */
+#ifndef H2DPUB_RUNNER_H
+#define H2DPUB_RUNNER_H
+
+#include <h2dpub/batch.h>
+#include <h2dpub/publication.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct h2d_runner h2d_runner_t;
+
+typedef struct h2d_runner_options {
+	uint32_t slots;            /* publication slots, rotated; >= 1 */
+	uint32_t max_requests;     /* the largest batch, padding included; >= 1 */
+	uint32_t query_length;     /* tokens a request decodes in one step: 1 + speculative tokens */
+	uint32_t block_size;       /* tokens of one block-table page; >= 1 */
+	uint32_t page_size;        /* tokens of one physical KV page, divides block_size; 0: block_size */
+	uint32_t max_model_length; /* tokens of the longest context; >= 1 */
+	uint32_t num_pages;        /* block ids are in [0, num_pages); 0: all that fit into int32 pages */
+	const uint32_t *captured_batch_sizes; /* ascending; the padded batch sizes; copied */
+	uint32_t num_captured_batch_sizes;    /* 0: batches are not padded */
+	const char *backend;       /* NULL: ATOM_H2D_BACKEND, else packed */
+	bool omit_end_fence;       /* see h2d_owner_options_t */
+	uint64_t timeout_ns;       /* 0: H2D_DEFAULT_TIMEOUT_NS */
+	uint64_t pack_limit_bytes; /* see h2d_owner_options_t */
+} h2d_runner_options_t;
+
+/*
+ * Makes a runner on a device: owners, buffers and groups of every slot, transports chosen, initial
+ * contents uploaded. INVALID_ARGUMENT / OUT_OF_RANGE: an option, named with its value.
+ * OUT_OF_MEMORY, HSA_ERROR.
+ */
+H2D_API h2d_status_t h2d_runner_create(h2d_device_t *device, const h2d_runner_options_t *options,
+				       h2d_runner_t **runner);
+
+/*
+ * Destroys a runner after waiting (bounded) for the GPU work of all slots up to their last finish
+ * or record; what was enqueued later must be over (h2d_stream_synchronize). TIMEOUT: the runner
+ * keeps its storage but publishes nothing more; destroy it again. NULL is allowed.
+ */
+H2D_API h2d_status_t h2d_runner_destroy(h2d_runner_t *runner);
+
+H2D_API h2d_backend_t h2d_runner_backend(const h2d_runner_t *runner);
+
+/* The slot in use; 0 before the first begin. */
+H2D_API uint32_t h2d_runner_slot(const h2d_runner_t *runner);
+
+/* The owner of a slot; NULL: there is no such slot. */
+H2D_API h2d_owner_t *h2d_runner_owner(const h2d_runner_t *runner, uint32_t slot);
+
+/* A group of the slot in use by name ("mha_decode"). NOT_FOUND. */
+H2D_API h2d_status_t h2d_runner_group(const h2d_runner_t *runner, const char *name,
+				      h2d_group_t **group);
+
+/* The smallest captured batch size that holds num_requests; num_requests itself if none does. */
+H2D_API uint32_t h2d_runner_graph_requests(const h2d_runner_t *runner, uint32_t num_requests);
+
+/*
+ * The frame of a forward: begin moves to the next slot (with one slot: stays) and begins its epoch;
+ * finish ends its preparation; record, after the forward's GPU work is enqueued, makes the next
+ * begin of this slot wait for that work as well. Errors as for the owner calls of the same names; a
+ * begin that fails does not move, and the slot in use must not be between begin and finish
+ * (INVALID_STATE). With several slots the first forward uses slot 1.
+ */
+H2D_API h2d_status_t h2d_runner_begin(h2d_runner_t *runner, h2d_stream_t *stream);
+H2D_API h2d_status_t h2d_runner_finish(h2d_runner_t *runner, h2d_stream_t *stream);
+H2D_API h2d_status_t h2d_runner_record(h2d_runner_t *runner, h2d_stream_t *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
