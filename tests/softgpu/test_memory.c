@@ -164,6 +164,35 @@ START_TEST(program_memory_can_be_locked)
 }
 END_TEST
 
+/* The GPU maps whole pages, and these buffers share some. */
+START_TEST(locked_buffers_may_share_pages)
+{
+	enum { BUFFERS = 50, BYTES = 1000 };
+	uint8_t *memory = malloc(BUFFERS * BYTES), *expected = malloc(BUFFERS * BYTES);
+	uint8_t *source = hsa_harness_allocate(&harness, BYTES);
+	void *locked[BUFFERS];
+
+	memset(memory, 0, BUFFERS * BYTES);
+	memset(expected, 0, BUFFERS * BYTES);
+	memset(source, 0x77, BYTES);
+	for (unsigned int i = 0; i < BUFFERS; i++)
+		HSA_CHECK(hsa_amd_memory_lock(memory + i * BYTES, BYTES, &harness.gpu, 1,
+					      &locked[i]));
+	/* Every other one first: those that stay locked must still be reachable. */
+	for (unsigned int i = 0; i < BUFFERS; i += 2)
+		HSA_CHECK(hsa_amd_memory_unlock(memory + i * BYTES));
+	for (unsigned int i = 1; i < BUFFERS; i += 2) {
+		copy(locked[i], harness.gpu, source, harness.cpu, BYTES);
+		memset(expected + i * BYTES, 0x77, BYTES);
+		HSA_CHECK(hsa_amd_memory_unlock(memory + i * BYTES));
+	}
+	ck_assert_mem_eq(memory, expected, BUFFERS * BYTES);
+	HSA_CHECK(hsa_amd_memory_pool_free(source));
+	free(expected);
+	free(memory);
+}
+END_TEST
+
 START_TEST(missing_memory_cannot_be_locked)
 {
 	void *locked = NULL;
@@ -337,6 +366,7 @@ static Suite *memory_suite(void)
 
 	tcase_add_test(memory, pointers_are_known);
 	tcase_add_test(memory, program_memory_can_be_locked);
+	tcase_add_test(memory, locked_buffers_may_share_pages);
 	tcase_add_test(memory, missing_memory_cannot_be_locked);
 	tcase_add_test_raise_signal(memory, the_host_cannot_read_video_memory, SIGSEGV);
 	tcase_add_test_raise_signal(memory, the_host_cannot_write_video_memory, SIGSEGV);

@@ -212,12 +212,18 @@ static void give_memory_back(struct softgpu_device *device, struct softgpu_alloc
 		close(allocation->file);
 }
 
+void softgpu_allocation_discard(struct softgpu_device *device,
+				struct softgpu_allocation *allocation)
+{
+	give_memory_back(device, allocation);
+	free(allocation);
+}
+
 void softgpu_allocation_remove(struct softgpu_device *device, struct softgpu_allocation *allocation)
 {
 	softgpu_allocation_unmap(device, allocation);
 	take_out(allocation);
-	give_memory_back(device, allocation);
-	free(allocation);
+	softgpu_allocation_discard(device, allocation);
 }
 
 void *softgpu_allocate_internal(struct softgpu_device *device, uint64_t size)

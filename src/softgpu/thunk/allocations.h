@@ -44,7 +44,10 @@ struct softgpu_allocation *softgpu_registration_find(uint64_t address);
 struct softgpu_allocation *softgpu_registration_at(uint64_t address);
 /* Takes over a filled allocation; false: no memory. */
 bool softgpu_allocation_insert(struct softgpu_allocation *allocation);
-/* Unmaps it from all GPUs, gives its memory back and frees it. */
+/* Gives the memory of an allocation that was not inserted back, and frees it. */
+void softgpu_allocation_discard(struct softgpu_device *device,
+				struct softgpu_allocation *allocation);
+/* Unmaps it from all GPUs first, and takes it out. */
 void softgpu_allocation_remove(struct softgpu_device *device,
 			       struct softgpu_allocation *allocation);
 

@@ -128,15 +128,15 @@ HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 PreferredNode, HSAuint64 SizeInBytes,
 		status = allocate_vram(node, allocation);
 	else
 		status = allocate_host(allocation, *MemoryAddress);
-	if (status == HSAKMT_STATUS_SUCCESS && !softgpu_allocation_insert(allocation)) {
-		munmap((void *)(uintptr_t)allocation->begin, allocation->size);
+	if (status != HSAKMT_STATUS_SUCCESS) {
+		free(allocation);
+	} else if (!softgpu_allocation_insert(allocation)) {
+		softgpu_allocation_discard(device, allocation);
 		status = HSAKMT_STATUS_NO_MEMORY;
+	} else {
+		*MemoryAddress = (void *)(uintptr_t)allocation->begin;
 	}
 	softgpu_allocations_unlock();
-	if (status == HSAKMT_STATUS_SUCCESS)
-		*MemoryAddress = (void *)(uintptr_t)allocation->begin;
-	else
-		free(allocation);
 	return status;
 }
 

@@ -157,10 +157,14 @@ HSAKMT_STATUS hsaKmtRegisterSharedHandleToNodes(const HsaSharedMemoryHandle *Sha
 		    allocation->registered_count < SOFTGPU_MAX_GPUS)
 			allocation->registered[allocation->registered_count++] = NodeArray[i];
 	}
-	*MemoryAddress = (void *)(uintptr_t)allocation->begin;
-	*SizeInBytes = allocation->size;
 	softgpu_allocations_lock();
 	inserted = softgpu_allocation_insert(allocation);
+	if (inserted) {
+		*MemoryAddress = (void *)(uintptr_t)allocation->begin;
+		*SizeInBytes = allocation->size;
+	} else {
+		softgpu_allocation_discard(softgpu_device(), allocation);
+	}
 	softgpu_allocations_unlock();
 	return inserted ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
 }
