@@ -293,6 +293,50 @@ START_TEST(store)
 }
 END_TEST
 
+/* All lanes, neighbours without gaps: a copy. And once with a gap in the middle. */
+START_TEST(contiguous)
+{
+	static const struct {
+		const char *load, *store;
+		unsigned int bytes;
+	} cases[] = {
+		{"load_ubyte", "store_byte", 1},       {"load_ushort", "store_short", 2},
+		{"load_dword", "store_dword", 4},      {"load_dwordx2", "store_dwordx2", 8},
+		{"load_dwordx3", "store_dwordx3", 12}, {"load_dwordx4", "store_dwordx4", 16},
+	};
+
+	for (int i = 0; i < 2 * COUNT(cases); i++) {
+		unsigned int bytes = cases[i / 2].bytes;
+		uint64_t gap = i % 2 ? 48 : 0;
+		struct isa_program program = {0};
+		struct isa_machine *machine;
+		uint8_t *memory, expected[AREA];
+		char name[64];
+
+		snprintf(name, sizeof(name), "global_%s", cases[i / 2].load);
+		emit_flat(&program, SOFTGPU_GLOBAL, name, 8, 2, 0, 0x7f, 0, 0);
+		snprintf(name, sizeof(name), "global_%s", cases[i / 2].store);
+		emit_flat(&program, SOFTGPU_GLOBAL, name, 0, 4, 8, 0x7f, 0, 0);
+		emit_end(&program);
+		machine = isa_setup(&program, NULL);
+		memory = isa_memory(machine);
+		for (unsigned int n = 0; n < AREA; n++)
+			memory[n] = expected[n] = (uint8_t)isa_random();
+		for (unsigned int lane = 0; lane < 64; lane++) {
+			uint64_t at = 101 + lane * bytes + (lane >= 30 ? gap : 0);
+
+			softgpu_write_vgpr64(isa_wave(machine, 0), 2, lane, (uintptr_t)memory + at);
+			softgpu_write_vgpr64(isa_wave(machine, 0), 4, lane,
+					     (uintptr_t)memory + 4000 + at);
+			memcpy(expected + 4000 + at, expected + at, bytes);
+		}
+		isa_run(machine);
+		ck_assert_mem_eq(memory, expected, AREA);
+		isa_teardown(machine);
+	}
+}
+END_TEST
+
 START_TEST(scalar_loads)
 {
 	static const struct {
@@ -480,6 +524,7 @@ int main(void)
 	tcase_set_timeout(test_case, 30);
 	tcase_add_loop_test(test_case, load, 0, MODES * COUNT(loads));
 	tcase_add_loop_test(test_case, store, 0, MODES * COUNT(stores));
+	tcase_add_test(test_case, contiguous);
 	tcase_add_test(test_case, scalar_loads);
 	tcase_add_test(test_case, scalar_stores_and_buffers);
 	tcase_add_test(test_case, buffer_range);

@@ -4,32 +4,13 @@
 
 #include <string.h>
 
-unsigned int softgpu_operand_dwords(unsigned int type)
-{
-	switch (type) {
-	case SOFTGPU_NONE:
-		return 0;
-	case SOFTGPU_B64:
-	case SOFTGPU_I64:
-	case SOFTGPU_F64:
-	case SOFTGPU_PKF32:
-	case SOFTGPU_PK32:
-	case SOFTGPU_MASK:
-		return 2;
-	case SOFTGPU_B96:
-		return 3;
-	case SOFTGPU_B128:
-		return 4;
-	case SOFTGPU_B256:
-		return 8;
-	case SOFTGPU_B512:
-		return 16;
-	case SOFTGPU_B1024:
-		return 32;
-	default:
-		return 1;
-	}
-}
+const uint8_t softgpu_operand_dword_counts[] = {
+	[SOFTGPU_NONE] = 0,   [SOFTGPU_B16] = 1,  [SOFTGPU_F16] = 1,   [SOFTGPU_PK16] = 1,
+	[SOFTGPU_PKF16] = 1,  [SOFTGPU_B32] = 1,  [SOFTGPU_F32] = 1,   [SOFTGPU_B64] = 2,
+	[SOFTGPU_I64] = 2,    [SOFTGPU_F64] = 2,  [SOFTGPU_PKF32] = 2, [SOFTGPU_PK32] = 2,
+	[SOFTGPU_B96] = 3,    [SOFTGPU_B128] = 4, [SOFTGPU_B256] = 8,  [SOFTGPU_B512] = 16,
+	[SOFTGPU_B1024] = 32, [SOFTGPU_MASK] = 2,
+};
 
 bool softgpu_check_scalar_register(uint16_t *code, unsigned int type)
 {

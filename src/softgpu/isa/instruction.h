@@ -264,7 +264,12 @@ void softgpu_disassemble(const struct softgpu_instruction *instruction, char *ou
 /* The inline float constants (SOFTGPU_CODE_HALF and up) as halves. */
 extern const uint16_t softgpu_half_constants[9];
 
+extern const uint8_t softgpu_operand_dword_counts[SOFTGPU_MASK + 1];
+
 /* Dwords of an operand of this type; 0 for SOFTGPU_NONE. */
-unsigned int softgpu_operand_dwords(unsigned int type);
+static inline unsigned int softgpu_operand_dwords(unsigned int type)
+{
+	return softgpu_operand_dword_counts[type];
+}
 
 #endif

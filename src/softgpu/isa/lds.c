@@ -2,6 +2,7 @@
 /* Access to the workgroup's LDS. */
 #include "lds.h"
 
+#include "lane_bytes.h"
 #include "workgroup.h"
 
 static bool inside(const struct softgpu_workgroup *workgroup, uint32_t offset, unsigned int bytes)
@@ -17,12 +18,13 @@ static inline __attribute__((always_inline)) void load_loop(struct softgpu_wave 
 	const struct softgpu_workgroup *workgroup = wave->workgroup;
 
 	softgpu_for_each_lane (lane, mask) {
-		uint32_t value[4] = {0};
-
-		if (inside(workgroup, offset[lane], bytes))
-			memcpy(value, workgroup->lds + offset[lane], bytes);
+		if (inside(workgroup, offset[lane], bytes)) {
+			softgpu_read_lane(workgroup->lds + offset[lane], bytes, out,
+					  (unsigned int)lane);
+			continue;
+		}
 		for (unsigned int i = 0; i < (bytes + 3) / 4; i++)
-			out[i][lane] = value[i];
+			out[i][lane] = 0;
 	}
 }
 
@@ -50,18 +52,40 @@ void softgpu_lds_load_lanes(struct softgpu_wave *wave, const uint32_t offset[SOF
 	}
 }
 
-void softgpu_lds_store_lanes(struct softgpu_wave *wave, const uint32_t offset[SOFTGPU_LANES],
-			     uint64_t mask, unsigned int bytes, const uint32_t (*in)[SOFTGPU_LANES])
+static inline __attribute__((always_inline)) void store_loop(struct softgpu_wave *wave,
+							     const uint32_t *offset, uint64_t mask,
+							     unsigned int bytes,
+							     const uint32_t (*in)[SOFTGPU_LANES])
 {
 	const struct softgpu_workgroup *workgroup = wave->workgroup;
 
-	softgpu_for_each_lane (lane, mask) {
-		uint32_t value[4];
-
-		for (unsigned int i = 0; i < (bytes + 3) / 4; i++)
-			value[i] = in[i][lane];
+	softgpu_for_each_lane (lane, mask)
 		if (inside(workgroup, offset[lane], bytes))
-			memcpy(workgroup->lds + offset[lane], value, bytes);
+			softgpu_write_lane(workgroup->lds + offset[lane], bytes, in,
+					   (unsigned int)lane);
+}
+
+void softgpu_lds_store_lanes(struct softgpu_wave *wave, const uint32_t offset[SOFTGPU_LANES],
+			     uint64_t mask, unsigned int bytes, const uint32_t (*in)[SOFTGPU_LANES])
+{
+	switch (bytes) {
+	case 1:
+		store_loop(wave, offset, mask, 1, in);
+		return;
+	case 2:
+		store_loop(wave, offset, mask, 2, in);
+		return;
+	case 4:
+		store_loop(wave, offset, mask, 4, in);
+		return;
+	case 8:
+		store_loop(wave, offset, mask, 8, in);
+		return;
+	case 12:
+		store_loop(wave, offset, mask, 12, in);
+		return;
+	default:
+		store_loop(wave, offset, mask, 16, in);
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "../cache.h"
 #include "kernel.h"
+#include "lane_bytes.h"
 #include "workgroup.h"
 
 #include <inttypes.h>
@@ -152,9 +153,22 @@ static bool copy(struct softgpu_wave *wave, const struct softgpu_instruction *in
 	return true;
 }
 
+/* Whether all lanes are active and access memory without gaps, in order. */
+static inline __attribute__((always_inline)) bool is_contiguous(const uint64_t *address,
+								uint64_t mask, unsigned int bytes)
+{
+	uint64_t difference = 0;
+
+	if (mask != UINT64_MAX || address[1] - address[0] != bytes)
+		return false;
+	for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++)
+		difference |= address[lane] ^ (address[0] + (uint64_t)lane * bytes);
+	return difference == 0;
+}
+
 /*
- * The lane loops are inlined once for each size, so that every memcpy is one move. Neighbouring
- * lanes nearly always lie in one range.
+ * The lane loops are inlined once for each size. Neighbouring lanes nearly always lie in one range
+ * of memory, often without gaps.
  */
 static inline __attribute__((always_inline)) bool
 load_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instruction,
@@ -162,9 +176,22 @@ load_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instructi
 	  uint32_t (*out)[SOFTGPU_LANES])
 {
 	struct softgpu_translation range = {0};
-	unsigned int dwords = (bytes + 3) / 4;
 	bool cached = wave->workgroup->kernel->memory->cache != NULL;
 
+	if (!cached && is_contiguous(address, mask, bytes)) {
+		const struct softgpu_translation *entry =
+			require(wave, instruction, address[0], false);
+
+		if (entry == NULL)
+			return false;
+		if (entry->end - address[0] >= (uint64_t)bytes * SOFTGPU_LANES) {
+			const uint8_t *host = host_pointer(entry, address[0]);
+
+			for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++)
+				softgpu_read_lane(host + lane * bytes, bytes, out, lane);
+			return true;
+		}
+	}
 	softgpu_for_each_lane (lane, mask) {
 		uint64_t at = address[lane];
 		uint32_t value[4] = {0};
@@ -177,11 +204,13 @@ load_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instructi
 				return false;
 			range = *entry;
 		}
-		if (!cached && range.end - at >= bytes)
-			memcpy(value, host_pointer(&range, at), bytes);
-		else if (!copy(wave, instruction, at, (uint8_t *)value, bytes, false))
+		if (!cached && range.end - at >= bytes) {
+			softgpu_read_lane(host_pointer(&range, at), bytes, out, (unsigned int)lane);
+			continue;
+		}
+		if (!copy(wave, instruction, at, (uint8_t *)value, bytes, false))
 			return false;
-		for (unsigned int i = 0; i < dwords; i++)
+		for (unsigned int i = 0; i < (bytes + 3) / 4; i++)
 			out[i][lane] = value[i];
 	}
 	return true;
@@ -193,15 +222,26 @@ store_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instruct
 	   const uint32_t (*in)[SOFTGPU_LANES])
 {
 	struct softgpu_translation range = {0};
-	unsigned int dwords = (bytes + 3) / 4;
 	bool cached = wave->workgroup->kernel->memory->cache != NULL;
 
+	if (!cached && is_contiguous(address, mask, bytes)) {
+		const struct softgpu_translation *entry =
+			require(wave, instruction, address[0], true);
+
+		if (entry == NULL)
+			return false;
+		if (entry->end - address[0] >= (uint64_t)bytes * SOFTGPU_LANES) {
+			uint8_t *host = host_pointer(entry, address[0]);
+
+			for (unsigned int lane = 0; lane < SOFTGPU_LANES; lane++)
+				softgpu_write_lane(host + lane * bytes, bytes, in, lane);
+			return true;
+		}
+	}
 	softgpu_for_each_lane (lane, mask) {
 		uint64_t at = address[lane];
 		uint32_t value[4];
 
-		for (unsigned int i = 0; i < dwords; i++)
-			value[i] = in[i][lane];
 		if (at - range.begin >= range.end - range.begin) {
 			const struct softgpu_translation *entry =
 				require(wave, instruction, at, true);
@@ -210,9 +250,13 @@ store_loop(struct softgpu_wave *wave, const struct softgpu_instruction *instruct
 				return false;
 			range = *entry;
 		}
-		if (!cached && range.end - at >= bytes)
-			memcpy(host_pointer(&range, at), value, bytes);
-		else if (!copy(wave, instruction, at, (uint8_t *)value, bytes, true))
+		if (!cached && range.end - at >= bytes) {
+			softgpu_write_lane(host_pointer(&range, at), bytes, in, (unsigned int)lane);
+			continue;
+		}
+		for (unsigned int i = 0; i < (bytes + 3) / 4; i++)
+			value[i] = in[i][lane];
+		if (!copy(wave, instruction, at, (uint8_t *)value, bytes, true))
 			return false;
 	}
 	return true;
