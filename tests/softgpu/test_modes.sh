@@ -23,10 +23,10 @@ repeat() {
 	done
 }
 
-echo 1..14
+echo 1..13
 repeat HSA_ENABLE_SDMA=0 test_sdma test_dispatch test_ipc
 repeat HSA_ENABLE_INTERRUPT=0 test_queue test_sdma test_dispatch
 repeat SOFTGPU_USERFAULTFD=0 test_queue test_sdma
 repeat SOFTGPU_WORKERS=1 test_dispatch
 repeat SOFTGPU_SPIN=0 test_queue test_sdma test_dispatch
-repeat SOFTGPU_EXCEPTIONS=1 test_queue test_dispatch
+repeat SOFTGPU_EXCEPTIONS=1 test_dispatch
