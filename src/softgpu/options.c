@@ -113,6 +113,16 @@ static void format_vram(const struct softgpu_options *options, char *text, size_
 		snprintf(text, size, "%" PRIu64 "M", options->vram_size >> 20);
 }
 
+static bool parse_large_bar(struct softgpu_options *options, const char *text)
+{
+	return parse_boolean(text, &options->large_bar);
+}
+
+static void format_large_bar(const struct softgpu_options *options, char *text, size_t size)
+{
+	snprintf(text, size, "%d", options->large_bar);
+}
+
 static bool parse_workers(struct softgpu_options *options, const char *text)
 {
 	uint64_t value;
@@ -272,6 +282,9 @@ static const struct option known_options[] = {
 	{"SOFTGPU_GPUS", "number of GPUs", "a number from 1 to 8", parse_gpus, format_gpus},
 	{"SOFTGPU_VRAM", "video memory of one GPU",
 	 "a size from 2M to 1T, a multiple of 4K, such as 512M or 16G", parse_vram, format_vram},
+	{"SOFTGPU_LARGE_BAR",
+	 "1: the host can access video memory, 0: to try it is a segmentation fault", "0 or 1",
+	 parse_large_bar, format_large_bar},
 	{"SOFTGPU_WORKERS", "threads that run workgroups", "a number from 1 to 256", parse_workers,
 	 format_workers},
 	{"SOFTGPU_SPIN", "microseconds an idle queue looks at its doorbell before it sleeps",
@@ -303,6 +316,7 @@ bool softgpu_options_read(struct softgpu_options *options, char *message, size_t
 		.target = &softgpu_target_gfx90a,
 		.gpus = 1,
 		.vram_size = UINT64_C(16) << 30,
+		.large_bar = false,
 		.workers = cores < 1	 ? 1
 			   : cores > 256 ? 256
 					 : (uint32_t)cores,

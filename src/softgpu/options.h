@@ -17,6 +17,7 @@ struct softgpu_options {
 	const struct softgpu_target *target;
 	uint32_t gpus;
 	uint64_t vram_size; /* bytes of one GPU */
+	bool large_bar;	    /* the host can access video memory */
 	uint32_t workers;   /* threads that run workgroups */
 	uint32_t spin;	    /* microseconds for which an idle queue looks at its doorbell before it
 			       sleeps */

@@ -115,7 +115,7 @@ static int print_information(void)
 	       "\n"
 	       "Nodes         node 0 is the host, nodes 1 to %u are GPUs\n"
 	       "GPU           %s, %u compute units in %u shader engines, wave size %u\n"
-	       "Memory        %llu MiB of video memory a GPU, not accessible to the host;\n"
+	       "Memory        %llu MiB of video memory a GPU, %s to the host;\n"
 	       "              %u KiB of group memory a workgroup; scratch memory as needed\n"
 	       "Instructions  SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOP3 VOP3P VOPC (SDWA, DPP)\n"
 	       "              DS FLAT GLOBAL MUBUF; anything else ends the kernel with an error\n"
@@ -129,6 +129,7 @@ static int print_information(void)
 	       "Options (environment variables with their current values)\n",
 	       options.gpus, options.target->name, SOFTGPU_COMPUTE_UNITS, SOFTGPU_SHADER_ENGINES,
 	       options.target->wave_size, (unsigned long long)(options.vram_size >> 20),
+	       options.large_bar ? "accessible" : "not accessible",
 	       options.target->group_memory_size >> 10);
 	softgpu_options_print(stdout, &options);
 	return fflush(stdout) == 0 ? 0 : 125;

@@ -31,6 +31,14 @@ static void *reserve_addresses(uint64_t size, uint64_t alignment)
 	return (void *)begin;
 }
 
+/* In place of reserved addresses: the host sees the same memory there as the GPU. */
+static bool open_to_host(const struct softgpu_allocation *allocation)
+{
+	return mmap((void *)(uintptr_t)allocation->begin, allocation->size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_FIXED, allocation->file,
+		    (off_t)allocation->file_offset) != MAP_FAILED;
+}
+
 static HSAKMT_STATUS allocate_vram(struct softgpu_node *node, struct softgpu_allocation *allocation)
 {
 	/* The runtime shares pieces of its blocks by their offset from a multiple of 2 MiB. */
@@ -49,6 +57,11 @@ static HSAKMT_STATUS allocate_vram(struct softgpu_node *node, struct softgpu_all
 	allocation->file = node->vram.file;
 	allocation->host_offset =
 		(intptr_t)(node->vram.window + allocation->file_offset) - (intptr_t)address;
+	if (allocation->flags.ui32.HostAccess && !open_to_host(allocation)) {
+		munmap(address, allocation->size);
+		softgpu_vram_release(&node->vram, allocation->file_offset);
+		return HSAKMT_STATUS_NO_MEMORY;
+	}
 	return HSAKMT_STATUS_SUCCESS;
 }
 

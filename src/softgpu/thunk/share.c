@@ -85,7 +85,7 @@ static void *map_shared(const struct softgpu_allocation *allocation, void *at, i
 	return address == MAP_FAILED ? NULL : address;
 }
 
-/* Host memory appears at one address for host and GPU, video memory for the GPU only. */
+/* Host memory appears at one address for host and GPU, video memory only with a large BAR. */
 static bool map_import(struct softgpu_allocation *allocation)
 {
 	const bool host = allocation->node_id == SOFTGPU_HOST_NODE;
@@ -109,6 +109,12 @@ static bool map_import(struct softgpu_allocation *allocation)
 		munmap(area, begin - (uint64_t)(uintptr_t)area);
 	munmap((void *)(uintptr_t)(begin + allocation->size),
 	       (uint64_t)(uintptr_t)area + HUGE_MASK + 1 - begin);
+	if (softgpu_device()->options.large_bar &&
+	    !map_shared(allocation, (void *)(uintptr_t)begin, PROT_READ | PROT_WRITE)) {
+		munmap((void *)(uintptr_t)begin, allocation->size);
+		munmap(window, allocation->size);
+		return false;
+	}
 	allocation->begin = begin;
 	allocation->host_offset = (intptr_t)window - (intptr_t)begin;
 	return true;

@@ -62,11 +62,20 @@ static void read_host_name(uint16_t *name, size_t size)
 		name[i] = (uint8_t)text[i];
 }
 
+/* A link from the host says that its CPU can access video memory. */
+static uint32_t host_link_count(void)
+{
+	const struct softgpu_options *options = &softgpu_device()->options;
+
+	return options->large_bar ? options->gpus : 0;
+}
+
 static void fill_host(HsaNodeProperties *properties)
 {
 	properties->NumCPUCores = host_cores();
 	properties->NumMemoryBanks = 1;
 	properties->NumCaches = 1;
+	properties->NumIOLinks = host_link_count();
 	properties->MaxEngineClockMhzCCompute = 2000;
 	properties->DrmRenderMinor = -1;
 	read_host_name(properties->MarketingName, HSA_PUBLIC_NAME_SIZE);
@@ -144,7 +153,9 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 NodeId, HSAuint32 NumBanks
 	};
 	HsaMemoryProperties gpu[GPU_MEMORY_BANKS] = {
 		/* Private: the host has no access to video memory. */
-		{.HeapType = HSA_HEAPTYPE_FRAME_BUFFER_PRIVATE,
+		{.HeapType = softgpu_device()->options.large_bar
+				     ? HSA_HEAPTYPE_FRAME_BUFFER_PUBLIC
+				     : HSA_HEAPTYPE_FRAME_BUFFER_PRIVATE,
 		 .Width = 4096,
 		 .MemoryClockMax = 1600},
 		{.HeapType = HSA_HEAPTYPE_GPU_LDS,
@@ -217,12 +228,11 @@ HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 NodeId, HSAuint32 NumIoLin
 		return HSAKMT_STATUS_INVALID_PARAMETER;
 	if (NodeId >= node_count())
 		return HSAKMT_STATUS_INVALID_NODE_UNIT;
-	/*
-	 * One link from each GPU to each other node; without override all atomics are possible.
-	 * None from the host: its CPU cannot see video memory, and a link would say that it can.
-	 */
+	if (NodeId == SOFTGPU_HOST_NODE && NumIoLinks > host_link_count())
+		NumIoLinks = host_link_count();
+	/* One link from each node to each other; without override all atomics are possible. */
 	for (uint32_t to = 0; to < node_count() && filled < NumIoLinks; to++) {
-		if (to == NodeId || NodeId == SOFTGPU_HOST_NODE)
+		if (to == NodeId)
 			continue;
 		IoLinkProperties[filled++] = (HsaIoLinkProperties){
 			.IoLinkType = HSA_IOLINKTYPE_PCIEXPRESS,
