@@ -14,7 +14,7 @@
 
 #define TIMEOUT_SECONDS 20
 /* Bytes from the kernel's entry to the instruction in question; see the source. */
-#define INSTRUCTION_OFFSET 0x20
+#define INSTRUCTION_OFFSET 0x28
 
 static const struct {
 	const char *kernel;

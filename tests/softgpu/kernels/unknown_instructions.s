@@ -16,6 +16,7 @@
 	v_mov_b32_e32 v1, 1
 	s_waitcnt lgkmcnt(0)
 	global_store_dword v0, v1, s[2:3]
+	buffer_wbl2
 	s_waitcnt vmcnt(0)
 	\instruction
 	v_mov_b32_e32 v1, 2
