@@ -23,6 +23,16 @@ kernel void store_after_flag(global atomic_uint *flag, global uint *address, uin
 	*address = value;
 }
 
+/* Waits for the flag, then copies: a consumer that is still reading. One work-item. */
+kernel void copy_after_flag(global atomic_uint *flag, global uint *destination,
+			    global const uint *source, uint count)
+{
+	while (__opencl_atomic_load(flag, memory_order_relaxed, memory_scope_all_svm_devices) == 0)
+		__builtin_amdgcn_s_sleep(1);
+	for (uint i = 0; i < count; i++)
+		destination[i] = source[i];
+}
+
 /* Each work-item of a workgroup of x * y * z adds 1 + its flat local id to its workgroup's sum. */
 kernel void sum_of_workgroups(global uint *sums, uint x, uint y, uint workgroups_x,
 			      uint workgroups_y)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "copy_spy.h"
-#include "hsa/kernel_arguments.h"
+#include "hsa/device.h"
 #include "publication_case.h"
 
 #define OMITTED H2D_COUNT_OMITTED
@@ -166,6 +166,24 @@ START_TEST(K02_packed_arena_reuse_and_atomic_validation)
 		expect_values(copies[step][0], 0, 1031, step + 11);
 		expect_values(copies[step][1], 0, 1031, step + 21);
 	}
+}
+END_TEST
+
+START_TEST(K04_packed_arena_is_pinned_system_memory)
+{
+	struct pair pair = pair_open("slot", H2D_BACKEND_PACKED);
+
+	check_success(h2d_owner_begin(pair.owner, fixture_stream));
+	fill_source(pair.a, 51);
+	fill_source(pair.b, 61);
+	check_success(publish_two(pair.group, fixture_stream, 16, 16));
+	check_success(h2d_device_check_host_memory(fixture_device, "arena", copy_spy.source,
+						   copy_spy.size));
+	check_success(h2d_device_check_device_memory(fixture_device, "arena", copy_spy.destination,
+						     copy_spy.size));
+	check_success(h2d_owner_finish(pair.owner, fixture_stream));
+	expect_values(h2d_buffer_device(pair.a), 0, 16, 51);
+	expect_values(h2d_buffer_device(pair.b), 0, 16, 61);
 }
 END_TEST
 
@@ -435,6 +453,7 @@ static Suite *packed_suite(void)
 			    BACKENDS);
 	tcase_add_test(tcase, K01_wire_format_is_offset_count_pairs_and_unpadded_payload);
 	tcase_add_loop_test(tcase, K02_packed_arena_reuse_and_atomic_validation, 0, BACKENDS);
+	tcase_add_test(tcase, K04_packed_arena_is_pinned_system_memory);
 	tcase_add_test(tcase, members_above_the_limit_are_read_from_their_sources);
 	tcase_add_loop_test(tcase, many_members_of_random_sizes_land, 0, BACKENDS);
 	tcase_add_loop_test(tcase, K05_owner_packs_consumer_boundaries_and_keeps_supported_fallback,
