@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <h2dpub/block_table.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -53,9 +55,16 @@ typedef struct h2d_batch {
 	const int32_t *rejected_tokens;  /* [B] speculative tokens of the step before to take off
 					  * the context of a decode; or NULL: 0 each */
 
-	/* Block tables: rows of block ids. */
-	const int32_t *const *block_tables;  /* [B]; a prefill may have NULL: every slot is -1 */
-	const uint32_t *block_table_lengths; /* [B] ids in each row; >= ceil(context / block_size) */
+	/*
+	 * Block tables: rows of block ids, >= ceil(context / block_size) of them, all of them pages.
+	 * Request i has tables[i] if tables and tables[i] are not NULL, else the ids
+	 * block_tables[i][0..block_table_lengths[i]). The former know what has changed since a slot's
+	 * last step; the latter are compared with it.
+	 */
+	const h2d_block_table_t *const *tables; /* [B] or NULL */
+	const int32_t *const *block_tables;     /* [B] or NULL; a prefill may have neither: every
+						 * slot is -1 */
+	const uint32_t *block_table_lengths;    /* [B] or NULL */
 
 	/* Token ids, request after request: T = the sum of scheduled tokens. */
 	const int32_t *scheduled_token_ids; /* [T]; negative: a placeholder that the GPU overwrites */

@@ -4,6 +4,7 @@
 #define H2DPUB_MHA_DECODE_H
 
 #include <h2dpub/runner.h>
+#include <h2dpub/table_publication.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,11 +32,12 @@ typedef struct h2d_mha_decode_step {
  * With q = query_length, request i has the context c = context_lengths[i] - rejected_tokens[i], and
  * its token j is at position p = c - q + j in slot table[p / block_size] * block_size + p %
  * block_size. kv_indptr is the prefix sum of ceil(c / page_size). A row of block_tables holds all
- * of its request's ids, then zeros.
+ * of its request's ids, then zeros. When the slot's device has these rows already, the group is
+ * published without them.
  *
  * The whole batch is validated before anything is written. OUT_OF_RANGE names the request and the
- * field: q <= c <= max_model_length, ceil(c / block_size) <= ids in the row <= columns, and the ids
- * that the context needs are below num_pages. Publication errors as for h2d_group_publish().
+ * field: q <= c <= max_model_length, ceil(c / block_size) <= ids in the row <= columns, and all ids
+ * of the row are in [0, num_pages). Publication errors as for h2d_group_publish().
  */
 H2D_API h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 					    const h2d_batch_t *batch,
@@ -54,6 +56,10 @@ H2D_API h2d_status_t h2d_mha_decode_enqueue_kv_indices(h2d_runner_t *runner, h2d
 /* The fixed addresses of a slot; the sizes of the batch are 0. OUT_OF_RANGE: slot. */
 H2D_API h2d_status_t h2d_mha_decode_view(const h2d_runner_t *runner, uint32_t slot,
 					 h2d_mha_decode_step_t *step);
+
+/* The block table of a slot, for its totals; NULL: there is no such slot. */
+H2D_API const h2d_published_table_t *h2d_mha_decode_block_tables(const h2d_runner_t *runner,
+								 uint32_t slot);
 
 #ifdef __cplusplus
 }

@@ -55,10 +55,8 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 					   &mha_decode->group);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	status = h2d_block_table_rows_create(&mha_decode->block_table_rows,
-					     h2d_buffer_host(buffers[H2D_MHA_DECODE_BLOCK_TABLES]),
-					     runner->options.max_requests,
-					     runner->block_table_columns);
+	status = h2d_published_table_create(buffers[H2D_MHA_DECODE_BLOCK_TABLES],
+					    &mha_decode->block_tables);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	description.kv_indptr = h2d_buffer_device(buffers[H2D_MHA_DECODE_KV_INDPTR]);
@@ -70,7 +68,8 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 void h2d_mha_decode_destroy(h2d_mha_decode_t *mha_decode)
 {
 	h2d_kv_index_generation_destroy(&mha_decode->kv_index_generation);
-	h2d_block_table_rows_destroy(&mha_decode->block_table_rows);
+	h2d_published_table_destroy(mha_decode->block_tables);
+	mha_decode->block_tables = NULL;
 }
 
 /* ---- validation: the whole batch, before anything is written --------------------------------- */
@@ -117,15 +116,38 @@ static h2d_status_t validate_context(const h2d_runner_options_t *options,
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t validate_block_table(const h2d_runner_t *runner,
-					 const h2d_batch_t *batch, uint32_t request)
+static const h2d_block_table_t *versioned_row(const h2d_batch_t *batch, uint32_t request)
+{
+	return batch->tables ? batch->tables[request] : NULL;
+}
+
+static uint32_t row_length(const h2d_batch_t *batch, uint32_t request)
+{
+	const h2d_block_table_t *table = versioned_row(batch, request);
+
+	return table ? h2d_block_table_length(table) : batch->block_table_lengths[request];
+}
+
+static const int32_t *row_ids(const h2d_batch_t *batch, uint32_t request)
+{
+	const h2d_block_table_t *table = versioned_row(batch, request);
+
+	return table ? h2d_block_table_ids(table) : batch->block_tables[request];
+}
+
+static h2d_status_t validate_row(const h2d_runner_t *runner, const h2d_batch_t *batch,
+				 uint32_t request)
 {
 	const uint32_t context = (uint32_t)context_length(batch, request);
 	const uint32_t block_size = runner->options.block_size;
 	const uint32_t needed = (context + block_size - 1) / block_size;
-	const uint32_t length = batch->block_table_lengths[request];
-	const int32_t *table = batch->block_tables[request];
+	uint32_t length;
 
+	if (!versioned_row(batch, request) && (!batch->block_tables || !batch->block_table_lengths))
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "mha_decode: %s is NULL for request %u, which has no table",
+				 batch->block_tables ? "block_table_lengths" : "block_tables", request);
+	length = row_length(batch, request);
 	if (length < needed)
 		return request_error(batch, request,
 				     "block_table_lengths %u is below the %u blocks of %u tokens",
@@ -134,42 +156,48 @@ static h2d_status_t validate_block_table(const h2d_runner_t *runner,
 		return request_error(batch, request,
 				     "block_table_lengths %u is above the %u columns", length,
 				     runner->block_table_columns);
-	if (!table)
+	if (!row_ids(batch, request))
 		return request_error(batch, request, "block_tables is NULL");
-	for (uint32_t i = 0; i < needed; i++) {
-		/* A negative id is a large unsigned one. */
-		if ((uint32_t)table[i] >= runner->block_limit)
-			return request_error(batch, request,
-					     "block_tables[%u] %d is not in [0, %u)", i, table[i],
-					     runner->block_limit);
-	}
 	return H2D_STATUS_SUCCESS;
 }
 
+/* All but the ids, which the block table checks where they are new to it. */
 static h2d_status_t validate_batch(const h2d_runner_t *runner, const h2d_batch_t *batch)
 {
-	const char *missing = !batch->context_lengths	    ? "context_lengths"
-			      : !batch->block_tables	    ? "block_tables"
-			      : !batch->block_table_lengths ? "block_table_lengths"
-							    : NULL;
-
 	if (batch->num_requests > runner->options.max_requests)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "mha_decode: num_requests %u is above max_requests %u",
 				 batch->num_requests, runner->options.max_requests);
-	if (batch->num_requests > 0 && missing)
+	if (batch->num_requests > 0 && !batch->context_lengths)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "mha_decode: %s is NULL for %u requests", missing,
+				 "mha_decode: context_lengths is NULL for %u requests",
 				 batch->num_requests);
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		h2d_status_t status = validate_context(&runner->options, batch, i);
 
 		if (status == H2D_STATUS_SUCCESS)
-			status = validate_block_table(runner, batch, i);
+			status = validate_row(runner, batch, i);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}
 	return H2D_STATUS_SUCCESS;
+}
+
+/* Says which request an id belongs to that the block table has refused. */
+static h2d_status_t explain_ids(const h2d_runner_t *runner, const h2d_batch_t *batch,
+				h2d_status_t refused)
+{
+	for (uint32_t i = 0; i < batch->num_requests; i++) {
+		const int32_t *ids = row_ids(batch, i);
+
+		for (uint32_t j = 0; j < row_length(batch, i); j++) {
+			/* A negative id is a large unsigned one. */
+			if ((uint32_t)ids[j] >= runner->block_limit)
+				return request_error(batch, i, "block_tables[%u] %d is not in [0, %u)",
+						     j, ids[j], runner->block_limit);
+		}
+	}
+	return refused;
 }
 
 /* ---- the sources ----------------------------------------------------------------------------- */
@@ -185,7 +213,7 @@ static void write_slot_mapping(const step_sizes_t *sizes, const h2d_batch_t *bat
 	if (batch->dummy)
 		return;
 	for (uint32_t i = 0; i < sizes->requests; i++) {
-		const int32_t *table = batch->block_tables[i];
+		const int32_t *table = row_ids(batch, i);
 		const uint32_t start = (uint32_t)context_length(batch, i) - sizes->query_length;
 		uint32_t block = start / sizes->block_size;
 		uint32_t offset = start % sizes->block_size;
@@ -243,6 +271,27 @@ static void write_positions(const step_sizes_t *sizes, const int32_t *context_le
 		   sizeof(*positions));
 }
 
+/* Brings the slot's block table to the batch; ids are validated before anything is written. */
+static h2d_status_t prepare_block_tables(const h2d_runner_t *runner, h2d_mha_decode_t *mha_decode,
+					 h2d_stream_t *stream, const step_sizes_t *sizes,
+					 const h2d_batch_t *batch)
+{
+	const h2d_table_rows_t rows = {
+		.count = sizes->requests,
+		.tables = batch->tables,
+		.ids = batch->block_tables,
+		.lengths = batch->block_table_lengths,
+	};
+	const h2d_table_options_t options = {
+		.pad_to = sizes->graph_requests,
+		.page_limit = runner->block_limit,
+	};
+	h2d_status_t status =
+		h2d_published_table_prepare(mha_decode->block_tables, stream, &rows, &options);
+
+	return status == H2D_STATUS_OUT_OF_RANGE ? explain_ids(runner, batch, status) : status;
+}
+
 static int32_t write_sources(h2d_mha_decode_t *mha_decode, const step_sizes_t *sizes,
 			     const h2d_batch_t *batch)
 {
@@ -251,12 +300,37 @@ static int32_t write_sources(h2d_mha_decode_t *mha_decode, const step_sizes_t *s
 	int32_t longest = write_context_lens(sizes, batch, context_lens);
 
 	write_slot_mapping(sizes, batch, h2d_buffer_host(members[H2D_MHA_DECODE_SLOT_MAPPING]));
-	h2d_block_table_rows_write(&mha_decode->block_table_rows, batch->block_tables,
-				   batch->block_table_lengths, sizes->requests,
-				   sizes->graph_requests);
 	write_kv_indptr(sizes, context_lens, h2d_buffer_host(members[H2D_MHA_DECODE_KV_INDPTR]));
 	write_positions(sizes, context_lens, h2d_buffer_host(members[H2D_MHA_DECODE_POSITIONS]));
 	return longest;
+}
+
+/* The block table goes with the others unless the device has it already. */
+static h2d_status_t publish_sources(h2d_mha_decode_t *mha_decode, h2d_stream_t *stream,
+				    const step_sizes_t *sizes)
+{
+	const int64_t requests = sizes->graph_requests;
+	const int64_t tokens = requests * sizes->query_length;
+	const struct {
+		h2d_mha_decode_member_t member;
+		int64_t count;
+	} counts[] = {
+		{H2D_MHA_DECODE_SLOT_MAPPING, tokens},
+		{H2D_MHA_DECODE_CONTEXT_LENS, requests},
+		{H2D_MHA_DECODE_KV_INDPTR, requests + 1},
+		{H2D_MHA_DECODE_POSITIONS, tokens},
+	};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		h2d_status_t status = h2d_group_set_count(mha_decode->group,
+							  mha_decode->members[counts[i].member],
+							  counts[i].count);
+
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
+	}
+	return h2d_published_table_publish(mha_decode->block_tables, stream, sizes->graph_requests,
+					   mha_decode->group, NULL, NULL);
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
@@ -306,18 +380,11 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 		.block_size = runner->options.block_size,
 		.page_size = runner->options.page_size,
 	};
+	status = prepare_block_tables(runner, mha_decode, stream, &sizes, batch);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	longest = write_sources(mha_decode, &sizes, batch);
-
-	const int64_t requests = sizes.graph_requests;
-	const int64_t tokens = requests * sizes.query_length;
-	const int64_t counts[H2D_MHA_DECODE_MEMBERS] = {
-		[H2D_MHA_DECODE_SLOT_MAPPING] = tokens,
-		[H2D_MHA_DECODE_CONTEXT_LENS] = requests,
-		[H2D_MHA_DECODE_BLOCK_TABLES] = requests,
-		[H2D_MHA_DECODE_KV_INDPTR] = requests + 1,
-		[H2D_MHA_DECODE_POSITIONS] = tokens,
-	};
-	status = h2d_group_publish(mha_decode->group, stream, counts, NULL);
+	status = publish_sources(mha_decode, stream, &sizes);
 	if (status != H2D_STATUS_SUCCESS || !step)
 		return status;
 
@@ -375,4 +442,9 @@ h2d_status_t h2d_mha_decode_view(const h2d_runner_t *runner, uint32_t slot,
 	if (status == H2D_STATUS_SUCCESS)
 		*step = view_of_slot(runner, slot);
 	return status;
+}
+
+const h2d_published_table_t *h2d_mha_decode_block_tables(const h2d_runner_t *runner, uint32_t slot)
+{
+	return slot < runner->options.slots ? runner->slots[slot].mha_decode.block_tables : NULL;
 }

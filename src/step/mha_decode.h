@@ -4,8 +4,8 @@
 #define H2DPUB_SRC_STEP_MHA_DECODE_H
 
 #include <h2dpub/step.h>
+#include <h2dpub/table_publication.h>
 
-#include "step/block_table_rows.h"
 #include "step/kv_index_generation.h"
 
 struct h2d_runner_slot;
@@ -23,7 +23,7 @@ typedef enum h2d_mha_decode_member {
 typedef struct h2d_mha_decode {
 	h2d_buffer_t *members[H2D_MHA_DECODE_MEMBERS];
 	h2d_group_t *group;
-	h2d_block_table_rows_t block_table_rows;
+	h2d_published_table_t *block_tables; /* of the member */
 	h2d_kv_index_generation_t kv_index_generation;
 } h2d_mha_decode_t;
 

@@ -18,16 +18,13 @@ static void *allocate(size_t count, size_t size)
 
 /* ---- random batches -------------------------------------------------------------------------- */
 
-/* Ids behind those that the context needs are published, but may be anything. */
 static int32_t *random_block_table(uint64_t *state, const h2d_runner_options_t *options,
-				   uint32_t needed, uint32_t length)
+				   uint32_t length)
 {
 	int32_t *table = allocate(length, sizeof(*table));
 
 	for (uint32_t i = 0; i < length; i++)
-		table[i] =
-		    (int32_t)(i < needed ? fixture_random_between(state, 0, options->num_pages - 1)
-					 : fixture_random_between(state, 0, UINT32_MAX));
+		table[i] = (int32_t)fixture_random_between(state, 0, options->num_pages - 1);
 	return table;
 }
 
@@ -49,7 +46,7 @@ static void random_request(uint64_t *state, const h2d_runner_options_t *options,
 	length = (uint32_t)fixture_random_between(state, needed, columns);
 	decode_case->context_lengths[request] = (int32_t)context;
 	decode_case->block_table_lengths[request] = length;
-	decode_case->block_tables[request] = random_block_table(state, options, needed, length);
+	decode_case->block_tables[request] = random_block_table(state, options, length);
 	decode_case->request_ids[request] = fixture_random_between(state, 0, UINT64_MAX - 1);
 	if (decode_case->batch.rejected_tokens) {
 		int32_t rejected =

@@ -151,6 +151,74 @@ START_TEST(A01_step_costs_one_dma_and_one_scatter)
 }
 END_TEST
 
+/* Rows as they grow, change and swap places in a slot of its own; step by step, and what is sent. */
+START_TEST(A01_unchanged_block_tables_are_not_sent_again)
+{
+	static const struct {
+		uint32_t rows[3], count; /* of the pool */
+		int appended;		 /* to this row before the step, or -1 */
+		bool sent;
+	} steps[] = {
+		{{0, 1, 2}, 3, -1, true}, {{0, 1, 2}, 3, -1, false}, {{0, 1, 2}, 3, 1, true},
+		{{0, 1, 2}, 3, -1, false}, {{2, 1, 0}, 3, -1, true}, {{2, 1}, 2, -1, true},
+		{{2, 1}, 2, 0, false}, {{2, 1, 0}, 3, -1, true}, {{2, 1, 0}, 3, -1, false},
+	};
+	const h2d_runner_options_t options = {.slots = 2, .max_requests = 4, .query_length = 1,
+					      .block_size = 4, .page_size = 2, .max_model_length = 40,
+					      .num_pages = 50, CAPTURED(2, 4)};
+	decode_world_t world = decode_world_create(&options, decode_backends[_i]);
+	h2d_block_table_t *pool[3];
+	uint64_t sent[2] = {0}, omitted[2] = {0};
+
+	for (int32_t i = 0; i < 3; i++)
+		check_success(h2d_block_table_create((const int32_t[]){7 * i, 7 * i + 1}, 2, &pool[i]));
+	/* Each step once in each slot. */
+	for (size_t n = 0; n < 2 * sizeof(steps) / sizeof(steps[0]); n++) {
+		const h2d_block_table_t *tables[3];
+		const int32_t *ids[3];
+		uint32_t lengths[3];
+		int32_t contexts[3], rejected[3] = {0};
+		h2d_batch_t batch = {.num_requests = steps[n / 2].count, .tables = tables,
+					    .context_lengths = contexts};
+		h2d_batch_t copied = {.num_requests = steps[n / 2].count,
+					     .block_tables = ids, .block_table_lengths = lengths,
+					     .context_lengths = contexts, .rejected_tokens = rejected};
+		h2d_published_table_totals_t totals;
+		h2d_mha_decode_step_t step;
+		uint32_t slot;
+
+		if (n % 2 == 0 && steps[n / 2].appended >= 0)
+			check_success(h2d_block_table_append(pool[steps[n / 2].appended], (int32_t)n));
+		for (uint32_t i = 0; i < batch.num_requests; i++) {
+			tables[i] = pool[steps[n / 2].rows[i]];
+			ids[i] = h2d_block_table_ids(tables[i]);
+			lengths[i] = h2d_block_table_length(tables[i]);
+			contexts[i] = 5 + (int32_t)(n % 3);
+		}
+		check_success(h2d_runner_begin(world.runner, fixture_stream));
+		slot = h2d_runner_slot(world.runner);
+		check_success(h2d_mha_decode_prepare(world.runner, fixture_stream, &batch, &step));
+		ck_assert_ptr_eq(step.block_tables, world.views[slot].block_tables);
+		check_success(h2d_runner_finish(world.runner, fixture_stream));
+		check_success(h2d_mha_decode_enqueue_kv_indices(world.runner, fixture_stream, slot,
+								step.graph_requests));
+		check_success(h2d_runner_record(world.runner, fixture_stream));
+		decode_image_publish(&world.images[slot], &copied, step.graph_requests);
+		decode_image_generate_kv_indices(&world.images[slot], step.graph_requests);
+		decode_world_check(&world, "versioned rows");
+
+		*(steps[n / 2].sent ? &sent[slot] : &omitted[slot]) += 1;
+		h2d_published_table_get_totals(h2d_mha_decode_block_tables(world.runner, slot), &totals);
+		ck_assert_uint_eq(totals.uploads, sent[slot]);
+		ck_assert_uint_eq(totals.uploads_omitted, omitted[slot]);
+	}
+	ck_assert_ptr_null(h2d_mha_decode_block_tables(world.runner, 2));
+	for (int i = 0; i < 3; i++)
+		h2d_block_table_release(pool[i]);
+	decode_world_destroy(&world);
+}
+END_TEST
+
 static Suite *mha_decode_suite(void)
 {
 	Suite *suite = suite_create("mha_decode");
@@ -163,6 +231,7 @@ static Suite *mha_decode_suite(void)
 	tcase_add_loop_test(tcase, A01_empty_batch_is_all_padding, 0, DECODE_BACKENDS);
 	tcase_add_loop_test(tcase, A01_largest_values_do_not_overflow, 0, DECODE_BACKENDS);
 	tcase_add_loop_test(tcase, A01_step_costs_one_dma_and_one_scatter, 0, DECODE_BACKENDS);
+	tcase_add_loop_test(tcase, A01_unchanged_block_tables_are_not_sent_again, 0, DECODE_BACKENDS);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

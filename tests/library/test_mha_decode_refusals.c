@@ -77,6 +77,7 @@ typedef enum broken_field {
 	BROKEN_REJECTED_TOKENS,
 	BROKEN_LENGTH,
 	BROKEN_LAST_ID,
+	BROKEN_TAIL_ID, /* one that no context needs */
 	BROKEN_ROW,
 	BROKEN_CONTEXT_LENGTHS,
 	BROKEN_BLOCK_TABLES,
@@ -124,6 +125,8 @@ static const struct broken_batch {
 	 {"request 0 (id 100)", "block_tables[1] -1"}},
 	{BROKEN_LAST_ID, 1, INT32_MIN, H2D_STATUS_OUT_OF_RANGE,
 	 {"request 1 (id 101)", "block_tables[2] -2147483648"}},
+	{BROKEN_TAIL_ID, 0, 50, H2D_STATUS_OUT_OF_RANGE,
+	 {"request 0 (id 100)", "block_tables[2] 50"}},
 	{BROKEN_ROW, 1, 0, H2D_STATUS_OUT_OF_RANGE, {"request 1 (id 101)", "block_tables is NULL"}},
 	{BROKEN_CONTEXT_LENGTHS, 0, 0, H2D_STATUS_INVALID_ARGUMENT, {"context_lengths is NULL"}},
 	{BROKEN_BLOCK_TABLES, 0, 0, H2D_STATUS_INVALID_ARGUMENT, {"block_tables is NULL"}},
@@ -172,6 +175,10 @@ static void break_batch(decode_case_t *decode_case, const struct broken_batch *b
 	case BROKEN_LAST_ID:
 		decode_case->block_tables[i][1 + i] = (int32_t)broken->value;
 		break;
+	case BROKEN_TAIL_ID:
+		decode_case->block_tables[i][2 + i] = (int32_t)broken->value;
+		decode_case->block_table_lengths[i] = 3 + i;
+		break;
 	case BROKEN_ROW:
 		free(decode_case->block_tables[i]);
 		decode_case->block_tables[i] = NULL;
@@ -203,6 +210,44 @@ START_TEST(A01_broken_batch_changes_nothing)
 	decode_world_prepare(&world, &corrected);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
 	decode_world_check(&world, "corrected");
+	decode_case_free(&broken_case);
+	decode_case_free(&corrected);
+	decode_world_destroy(&world);
+}
+END_TEST
+
+/* The same batch in rows with versions: refused for the same reasons, in the same words. */
+START_TEST(A01_broken_versioned_batch_changes_nothing)
+{
+	const struct broken_batch *broken = &broken_batches[_i];
+	decode_world_t world = decode_world_create(&refusing, NULL);
+	decode_case_t broken_case = valid_case();
+	decode_case_t corrected = valid_case();
+	h2d_block_table_t *tables[3] = {NULL};
+	h2d_batch_t batch;
+
+	break_batch(&broken_case, broken);
+	batch = broken_case.batch;
+	batch.tables = (const h2d_block_table_t *const *)tables;
+	for (uint32_t i = 0; i < 3; i++) {
+		/* A wrong length stays with an unversioned row. */
+		if (broken_case.block_tables[i] && broken_case.block_table_lengths[i] <= 4)
+			check_success(h2d_block_table_create(broken_case.block_tables[i],
+							     broken_case.block_table_lengths[i],
+							     &tables[i]));
+	}
+	if (broken->field == BROKEN_BLOCK_TABLES || broken->field == BROKEN_LENGTHS) {
+		h2d_block_table_release(tables[1]);
+		tables[1] = NULL;
+	}
+	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	check_refused(&world, fixture_stream, &batch, broken->status, broken->words);
+	decode_world_check(&world, "refused");
+	decode_world_prepare(&world, &corrected);
+	check_success(h2d_runner_finish(world.runner, fixture_stream));
+	decode_world_check(&world, "corrected");
+	for (uint32_t i = 0; i < 3; i++)
+		h2d_block_table_release(tables[i]);
 	decode_case_free(&broken_case);
 	decode_case_free(&corrected);
 	decode_world_destroy(&world);
@@ -324,6 +369,7 @@ static Suite *refusals_suite(void)
 	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, A01_broken_batch_changes_nothing, 0, BROKEN_BATCHES);
+	tcase_add_loop_test(tcase, A01_broken_versioned_batch_changes_nothing, 0, BROKEN_BATCHES);
 	tcase_add_test(tcase, A01_block_ids_are_limited_by_int32_pages);
 	tcase_add_loop_test(tcase, A03_second_prepare_in_one_epoch_is_refused, 0,
 			    DECODE_BACKENDS);
