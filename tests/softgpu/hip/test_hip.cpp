@@ -6,10 +6,12 @@
  */
 #include <hip/hip_runtime.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -274,6 +276,164 @@ void recurses_on_the_stack()
 		require(found[lane] == expected[lane % 12], "wrong number", lane);
 }
 
+constexpr int FUNCTIONS = 10;
+constexpr double ULPS = 4; /* no function of the device library is documented as worse */
+
+template <typename T> __global__ void apply_functions(const T *x, const T *y, T *results, int count)
+{
+	int index = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (index >= count)
+		return;
+	T *mine = results + index * FUNCTIONS;
+	mine[0] = sin(x[index]);
+	mine[1] = cos(x[index]);
+	mine[2] = exp(y[index]);
+	mine[3] = log(fabs(x[index]));
+	mine[4] = pow(fabs(x[index]), y[index]);
+	mine[5] = sqrt(fabs(x[index]));
+	mine[6] = atan2(x[index], y[index]);
+	mine[7] = tanh(y[index]);
+	mine[8] = cbrt(x[index]);
+	mine[9] = fmod(x[index], y[index]);
+}
+
+/* Distance of a result from the value in extended precision, in units of its last place. */
+template <typename T> double ulps_apart(T found, long double expected)
+{
+	const int bits = std::numeric_limits<T>::digits;
+	int exponent;
+
+	if (std::isinf(static_cast<T>(expected)))
+		return found == static_cast<T>(expected) ? 0 : INFINITY;
+	(void)std::frexp(expected, &exponent);
+	if (exponent < std::numeric_limits<T>::min_exponent)
+		exponent = std::numeric_limits<T>::min_exponent;
+	return static_cast<double>(std::fabs(found - expected) /
+				   std::ldexp(static_cast<long double>(1), exponent - bits));
+}
+
+template <typename T> void computes_functions()
+{
+	const int count = 3000;
+	std::vector<T> x(count), y(count);
+	uint64_t random = 6;
+
+	for (int index = 0; index < count; index++) {
+		const double scales[] = {1, 20, 1e4, 1e9, 1e30};
+
+		x[index] =
+			static_cast<T>((next_random(&random) * 0x1p-30 - 1.0) * scales[index % 5]);
+		y[index] = static_cast<T>((next_random(&random) * 0x1p-30 - 1.0) * 10);
+	}
+	device_array<T> device_x(x), device_y(y), device_results(count * FUNCTIONS);
+	apply_functions<<<(count + 255) / 256, 256>>>(device_x.get(), device_y.get(),
+						      device_results.get(), count);
+	HIP_CHECK(hipGetLastError());
+	std::vector<T> results = device_results.fetch();
+	for (int index = 0; index < count; index++) {
+		const long double a = x[index], b = y[index], size = std::fabs(a);
+		const long double expected[FUNCTIONS] = {
+			std::sin(a),	   std::cos(a),	    std::exp(b),      std::log(size),
+			std::pow(size, b), std::sqrt(size), std::atan2(a, b), std::tanh(b),
+			std::cbrt(a),	   std::fmod(a, b)};
+
+		for (int which = 0; which < FUNCTIONS; which++)
+			require(ulps_apart(results[index * FUNCTIONS + which], expected[which]) <=
+					ULPS,
+				"inexact function", index * FUNCTIONS + which);
+	}
+}
+
+__global__ void exchange_lanes(int *output)
+{
+	const int lane = threadIdx.x, value = lane * 3 + 1;
+
+	output[lane] = __shfl(value, lane * 7 % 64);
+	output[64 + lane] = __shfl_xor(value, 5);
+	output[128 + lane] = __shfl_up(value, 3);
+	output[192 + lane] = __shfl_down(value, 9);
+	output[256 + lane] = __popcll(__ballot(lane % 3 == 0)) + __any(lane == 5) + __all(lane < 9);
+}
+
+void exchanges_lanes()
+{
+	device_array<int> output(320);
+
+	exchange_lanes<<<1, 64>>>(output.get());
+	HIP_CHECK(hipGetLastError());
+	std::vector<int> found = output.fetch();
+	for (int lane = 0; lane < 64; lane++) {
+		const int expected[] = {lane * 7 % 64 * 3 + 1, (lane ^ 5) * 3 + 1,
+					(lane >= 3 ? lane - 3 : lane) * 3 + 1,
+					(lane + 9 < 64 ? lane + 9 : lane) * 3 + 1, 22 + 1};
+
+		for (int which = 0; which < 5; which++)
+			require(found[which * 64 + lane] == expected[which], "wrong lane",
+				which * 64 + lane);
+	}
+}
+
+void copies_rectangles()
+{
+	const size_t width = 37, height = 29, from_pitch = 64, to_pitch = 100;
+	std::vector<uint8_t> source(from_pitch * height), target(to_pitch * height, 9);
+	void *middle = nullptr;
+	size_t pitch = 0;
+
+	for (size_t index = 0; index < source.size(); index++)
+		source[index] = static_cast<uint8_t>(index * 7);
+	HIP_CHECK(hipMallocPitch(&middle, &pitch, width, height));
+	HIP_CHECK(hipMemcpy2D(middle, pitch, source.data(), from_pitch, width, height,
+			      hipMemcpyHostToDevice));
+	HIP_CHECK(hipMemcpy2D(target.data(), to_pitch, middle, pitch, width, height,
+			      hipMemcpyDeviceToHost));
+	HIP_CHECK(hipFree(middle));
+	for (size_t index = 0; index < target.size(); index++) {
+		const size_t x = index % to_pitch, y = index / to_pitch;
+		const uint8_t expected = x < width ? source[y * from_pitch + x] : 9;
+
+		require(target[index] == expected, "wrong byte", index);
+	}
+}
+
+void replays_a_graph()
+{
+	const unsigned count = 1000;
+	std::vector<uint32_t> input(count), output(count);
+	device_array<uint32_t> words(count);
+	hipStream_t stream;
+	hipGraph_t graph;
+	hipGraphExec_t replay;
+
+	HIP_CHECK(hipStreamCreate(&stream));
+	HIP_CHECK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+	HIP_CHECK(hipMemcpyAsync(words.get(), input.data(), count * sizeof(uint32_t),
+				 hipMemcpyHostToDevice, stream));
+	for (uint32_t round = 0; round < 3; round++)
+		mix_words<<<4, 256, 0, stream>>>(words.get(), count, round);
+	HIP_CHECK(hipMemcpyAsync(output.data(), words.get(), count * sizeof(uint32_t),
+				 hipMemcpyDeviceToHost, stream));
+	HIP_CHECK(hipStreamEndCapture(stream, &graph));
+	HIP_CHECK(hipGraphInstantiate(&replay, graph, nullptr, nullptr, 0));
+	for (uint32_t turn = 0; turn < 4; turn++) {
+		for (uint32_t index = 0; index < count; index++)
+			input[index] = turn * 1000 + index;
+		HIP_CHECK(hipGraphLaunch(replay, stream));
+		HIP_CHECK(hipStreamSynchronize(stream));
+		for (uint32_t index = 0; index < count; index++) {
+			uint32_t value = input[index];
+
+			for (uint32_t round = 0; round < 3; round++)
+				value = (value ^ round) * 2654435761u + index;
+			require(output[index] == value, "wrong word", index);
+		}
+	}
+	HIP_CHECK(hipGraphExecDestroy(replay));
+	HIP_CHECK(hipGraphDestroy(graph));
+	HIP_CHECK(hipStreamDestroy(stream));
+}
+
 void names_the_device()
 {
 	hipDeviceProp_t properties;
@@ -297,6 +457,11 @@ const struct {
 	{"orders_streams_by_events", orders_streams_by_events},
 	{"copies_unaligned_bytes", copies_unaligned_bytes},
 	{"recurses_on_the_stack", recurses_on_the_stack},
+	{"computes_functions_of_float", computes_functions<float>},
+	{"computes_functions_of_double", computes_functions<double>},
+	{"exchanges_lanes", exchanges_lanes},
+	{"copies_rectangles", copies_rectangles},
+	{"replays_a_graph", replays_a_graph},
 };
 
 } // namespace
