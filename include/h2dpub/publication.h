@@ -87,7 +87,8 @@ typedef struct h2d_owner_options {
 	 * A publication ends with a fence packet (barrier bit, acquire and release at agent scope),
 	 * without which a consumer packet could overtake it or read stale cache lines. True leaves it
 	 * out, for callers whose first consumer packet has the barrier bit and acquires at agent
-	 * scope or more, as h2d_graph_launch() and h2d_stream_dispatch() do.
+	 * scope or more, as h2d_graph_launch() and h2d_stream_dispatch() do. Direct copies keep it:
+	 * what DMA wrote takes an acquire at system scope, and that is where it is.
 	 */
 	bool omit_end_fence;
 } h2d_owner_options_t;

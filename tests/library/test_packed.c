@@ -233,7 +233,7 @@ START_TEST(members_above_the_limit_are_read_from_their_sources)
 }
 END_TEST
 
-#define MANY 150
+#define MANY 70
 
 /* More members than a wave has lanes, of all sizes and alignments. */
 START_TEST(many_members_of_random_sizes_land)
@@ -244,7 +244,7 @@ START_TEST(many_members_of_random_sizes_land)
 	uint8_t *expected[MANY];
 	int64_t counts[MANY];
 	h2d_group_t *group = NULL;
-	char name[16];
+	char name[24];
 	int i, epoch;
 
 	for (i = 0; i < MANY; i++) {

@@ -514,6 +514,8 @@ END_TEST
 /* What a publication enqueues, by backend. */
 START_TEST(totals_count_what_was_enqueued)
 {
+	/* Waiting for the DMA and the fence; gate, waiting, fence; the fence. */
+	static const uint64_t barrier_packets[] = {2, 3, 1};
 	h2d_backend_t backend = (h2d_backend_t)_i;
 	struct pair pair = pair_open("slot", backend);
 	h2d_publication_totals_t both, single;
@@ -528,6 +530,7 @@ START_TEST(totals_count_what_was_enqueued)
 	h2d_owner_get_totals(pair.owner, &single);
 
 	ck_assert_uint_eq(both.publications, 1);
+	ck_assert_uint_eq(both.barrier_packets, barrier_packets[backend]);
 	ck_assert_uint_eq(both.bytes, 76);
 	ck_assert_uint_eq(both.packed_bytes, backend == H2D_BACKEND_PACKED ? 76 : 0);
 	ck_assert_uint_eq(both.dma_copies, backend == H2D_BACKEND_PACKED   ? 1

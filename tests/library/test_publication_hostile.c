@@ -34,16 +34,19 @@ struct slot {
 	struct h2d_pull_arguments *arguments[EPOCHS];
 };
 
-static void slot_make(struct slot *slot, const char *name, h2d_backend_t backend)
+static void slot_make(struct slot *slot, const char *name, h2d_backend_t backend,
+		      bool omit_end_fence)
 {
 	size_t arguments_size =
 		sizeof(struct h2d_pull_arguments) + MEMBERS * sizeof(struct h2d_pull_member);
-	char member_name[16];
+	char member_name[24];
 	int i, epoch;
 
 	memset(slot->model, 0, sizeof(slot->model));
-	slot->owner = case_owner(
-		&(h2d_owner_options_t){.name = name, .backend = backend, .pack_limit_bytes = 4000});
+	slot->owner = case_owner(&(h2d_owner_options_t){.name = name,
+							.backend = backend,
+							.pack_limit_bytes = 4000,
+							.omit_end_fence = omit_end_fence});
 	for (i = 0; i < MEMBERS; i++) {
 		snprintf(member_name, sizeof(member_name), "member %d", i);
 		slot->members[i] =
@@ -67,23 +70,25 @@ static void slot_make(struct slot *slot, const char *name, h2d_backend_t backend
 }
 
 /*
- * A consumer that orders nothing by itself: no barrier bit, nothing acquired. What it writes is
- * released for the comparison.
+ * A consumer that orders nothing by itself, with no barrier bit and nothing acquired; or one that
+ * does, as h2d_stream_dispatch() and h2d_graph_launch() do. What it writes is released for the
+ * comparison.
  */
-static void consume_carelessly(struct slot *slot, int epoch)
+static void dispatch_consumer(struct slot *slot, int epoch, bool careless)
 {
 	h2d_kernel_t kernel;
 	h2d_packet_t packet;
 
 	check_success(h2d_device_get_kernel(fixture_device, "h2d_pull", &kernel));
 	h2d_packet_dispatch(&packet, &kernel, (uint32_t)(MEMBERS * h2d_chunk_count(BYTES)),
-			    H2D_CHUNK_WORKGROUP_SIZE, slot->arguments[epoch], H2D_FENCE_NONE,
-			    H2D_FENCE_SYSTEM);
-	packet.dispatch.header &= (uint16_t) ~(1U << HSA_PACKET_HEADER_BARRIER);
+			    H2D_CHUNK_WORKGROUP_SIZE, slot->arguments[epoch],
+			    careless ? H2D_FENCE_NONE : H2D_FENCE_AGENT, H2D_FENCE_SYSTEM);
+	if (careless)
+		packet.dispatch.header &= (uint16_t) ~(1U << HSA_PACKET_HEADER_BARRIER);
 	check_success(h2d_stream_submit(fixture_stream, &packet, 1));
 }
 
-static void publish_random(struct slot *slot, uint64_t *state, int epoch)
+static void publish_random(struct slot *slot, uint64_t *state, int epoch, bool careless)
 {
 	/* Every third epoch one member alone, which no kernel packs. */
 	int alone = epoch % 3 == 2 ? (int)fixture_random_between(state, 0, MEMBERS - 1) : -1;
@@ -101,29 +106,40 @@ static void publish_random(struct slot *slot, uint64_t *state, int epoch)
 			       (size_t)counts[i]);
 	}
 	check_success(h2d_group_publish(slot->group, fixture_stream, counts, NULL));
-	consume_carelessly(slot, epoch);
+	dispatch_consumer(slot, epoch, careless);
 	check_success(h2d_owner_finish(slot->owner, fixture_stream));
 }
 
-START_TEST(consumers_need_no_order_of_their_own)
+static void run_epochs(h2d_backend_t backend, bool careless)
 {
 	static struct slot slots[2];
 	static uint8_t expected[EPOCHS][MEMBERS][BYTES];
 	uint64_t state = fixture_seed();
 	int epoch;
 
-	slot_make(&slots[0], "slot 0", (h2d_backend_t)_i);
-	slot_make(&slots[1], "slot 1", (h2d_backend_t)_i);
+	slot_make(&slots[0], "slot 0", backend, !careless);
+	slot_make(&slots[1], "slot 1", backend, !careless);
 	for (epoch = 0; epoch < EPOCHS; epoch++) {
 		/* One slot twice in a row, then the other: reuse at once and after a rotation. */
 		struct slot *slot = &slots[epoch / 2 % 2];
 
-		publish_random(slot, &state, epoch);
+		publish_random(slot, &state, epoch, careless);
 		memcpy(expected[epoch], slot->model, sizeof(slot->model));
 	}
 	for (epoch = 0; epoch < EPOCHS; epoch++)
 		expect_bytes(slots[epoch / 2 % 2].copies + (size_t)epoch * MEMBERS * BYTES,
 			     expected[epoch], sizeof(expected[epoch]));
+}
+
+START_TEST(consumers_need_no_order_of_their_own)
+{
+	run_epochs((h2d_backend_t)_i, true);
+}
+END_TEST
+
+START_TEST(consumers_with_a_fence_of_their_own_need_none_at_the_end)
+{
+	run_epochs((h2d_backend_t)_i, false);
 }
 END_TEST
 
@@ -135,6 +151,8 @@ static Suite *hostile_suite(void)
 	tcase_add_checked_fixture(tcase, hostile_setup, case_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, consumers_need_no_order_of_their_own, 0, BACKENDS);
+	tcase_add_loop_test(tcase, consumers_with_a_fence_of_their_own_need_none_at_the_end, 0,
+			    BACKENDS);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
