@@ -36,6 +36,14 @@ static void grid_ended(struct softgpu_grid *grid, bool aborted)
 	pthread_mutex_unlock(&aql->lock);
 }
 
+/* A kernel decremented a signal itself and interrupts the host. */
+static void interrupt_host(void *context, uint32_t event_id)
+{
+	const struct softgpu_gpu *gpu = context;
+
+	gpu->services->set_event(gpu->services_context, event_id);
+}
+
 static void read_dispatch(const struct softgpu_aql *aql, const hsa_kernel_dispatch_packet_t *packet,
 			  struct softgpu_dispatch *dispatch)
 {
@@ -55,6 +63,8 @@ static void read_dispatch(const struct softgpu_aql *aql, const hsa_kernel_dispat
 		.group_segment_size = packet->group_segment_size,
 		.private_aperture_base = aql->gpu->private_aperture_base,
 		.shared_aperture_base = aql->gpu->shared_aperture_base,
+		.interrupt = interrupt_host,
+		.interrupt_context = (void *)(uintptr_t)aql->gpu,
 	};
 	for (unsigned int i = dimensions; i < 3; i++)
 		dispatch->grid_size[i] = dispatch->workgroup_size[i] = 1;
