@@ -80,6 +80,14 @@ typedef struct h2d_batch {
 	const int32_t *top_ks;     /* [B] >= 1, or -1: off; or NULL: off */
 	const float *top_ps;       /* [B] in (0, 1], 1: off; or NULL: off */
 	const bool *needs_independent_noise; /* [B] or NULL: false each */
+
+	/* MRoPE: positions on three axes. */
+	const int64_t *mrope_deltas; /* [B] what a decode adds to each position; or NULL: 0 each */
+	const int64_t *const *mrope_positions; /* [B] of a prefill: three planes, from the context's
+						* first token on; or NULL, also of one request: the
+						* place in the context on each axis */
+	const uint64_t *mrope_strides; /* [B] elements from plane to plane, >= the context; or NULL:
+					* context_lengths */
 } h2d_batch_t;
 
 #ifdef __cplusplus

@@ -10,6 +10,8 @@
 #include <h2dpub/batch.h>
 #include <h2dpub/graph.h>
 #include <h2dpub/mha_decode.h>
+#include <h2dpub/producer.h>
 #include <h2dpub/runner.h>
+#include <h2dpub/token_inputs.h>
 
 #endif

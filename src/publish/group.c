@@ -384,19 +384,24 @@ h2d_status_t h2d_group_publish(h2d_group_t *group, h2d_stream_t *stream, const i
 	return H2D_STATUS_SUCCESS;
 }
 
+h2d_status_t h2d_group_check_fresh(const h2d_group_t *group)
+{
+	const h2d_owner_t *owner = group->owner;
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+
+	for (uint32_t i = 0; i < group->size && status == H2D_STATUS_SUCCESS; i++)
+		if (h2d_ledger_holds(owner->published, group->ledger_index[i]))
+			status = check_republication(group, i, NULL);
+	return status;
+}
+
 h2d_status_t h2d_group_check_writable(const h2d_group_t *group, h2d_stream_t *stream)
 {
-	h2d_owner_t *owner;
 	h2d_status_t status;
-	uint32_t i;
 
 	if (!group || !stream)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 				 "h2d_group_check_writable: an argument is NULL");
-	owner = group->owner;
-	status = h2d_owner_check_active(owner, stream, "group", group->name);
-	for (i = 0; i < group->size && status == H2D_STATUS_SUCCESS; i++)
-		if (h2d_ledger_holds(owner->published, group->ledger_index[i]))
-			status = check_republication(group, i, NULL);
-	return status;
+	status = h2d_owner_check_active(group->owner, stream, "group", group->name);
+	return status == H2D_STATUS_SUCCESS ? h2d_group_check_fresh(group) : status;
 }

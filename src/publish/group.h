@@ -55,6 +55,9 @@ struct h2d_group {
 h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *const buffers[],
 			    uint32_t count, h2d_group_t **group);
 
+/* ALREADY_PUBLISHED if a member was published in this epoch; in any state of the owner. */
+h2d_status_t h2d_group_check_fresh(const h2d_group_t *group);
+
 /* Frees a group that is no longer any owner's. */
 void h2d_group_free(h2d_group_t *group);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The mha_decode group: what paged attention reads in one decode step, padded for its graph. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
+#include "step/batch.h"
+#include "step/decode_batch.h"
 #include "step/mha_decode.h"
 #include "step/runner.h"
+
+#define GROUP "mha_decode"
 
 /* The sizes of one step. All were checked against the runner's, so products fit. */
 typedef struct step_sizes {
@@ -15,6 +17,7 @@ typedef struct step_sizes {
 	uint32_t query_length;
 	uint32_t block_size;
 	uint32_t page_size;
+	bool mrope; /* publishes the positions instead */
 } step_sizes_t;
 
 h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t *slot,
@@ -51,8 +54,10 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}
-	status = h2d_runner_slot_add_group(slot, "mha_decode", buffers, H2D_MHA_DECODE_MEMBERS,
-					   &mha_decode->group);
+	/* MLA shares the buffers, not the group. */
+	if (runner->options.attention == H2D_ATTENTION_MHA)
+		status = h2d_runner_slot_add_group(slot, GROUP, buffers, H2D_MHA_DECODE_MEMBERS,
+						   &mha_decode->group);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	status = h2d_published_table_create(buffers[H2D_MHA_DECODE_BLOCK_TABLES],
@@ -72,134 +77,6 @@ void h2d_mha_decode_destroy(h2d_mha_decode_t *mha_decode)
 	mha_decode->block_tables = NULL;
 }
 
-/* ---- validation: the whole batch, before anything is written --------------------------------- */
-
-__attribute__((format(printf, 3, 4))) static h2d_status_t
-request_error(const h2d_batch_t *batch, uint32_t request, const char *format, ...)
-{
-	char detail[256];
-	char id[40] = "";
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(detail, sizeof(detail), format, arguments);
-	va_end(arguments);
-	if (batch->request_ids)
-		snprintf(id, sizeof(id), " (id %llu)",
-			 (unsigned long long)batch->request_ids[request]);
-	return h2d_error(H2D_STATUS_OUT_OF_RANGE, "mha_decode: request %u%s: %s", request, id,
-			 detail);
-}
-
-/* The context after rejection; within int32 once the batch has been validated. */
-static int64_t context_length(const h2d_batch_t *batch, uint32_t request)
-{
-	const int64_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
-
-	return batch->context_lengths[request] - rejected;
-}
-
-static h2d_status_t validate_context(const h2d_runner_options_t *options,
-				     const h2d_batch_t *batch, uint32_t request)
-{
-	const int32_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
-	const int64_t context = context_length(batch, request);
-
-	if (rejected < 0)
-		return request_error(batch, request, "rejected_tokens %d is negative", rejected);
-	if (context < options->query_length || context > options->max_model_length)
-		return request_error(batch, request,
-				     "context_lengths %d less rejected_tokens %d is %lld, not in "
-				     "[query_length %u, max_model_length %u]",
-				     batch->context_lengths[request], rejected, (long long)context,
-				     options->query_length, options->max_model_length);
-	return H2D_STATUS_SUCCESS;
-}
-
-static const h2d_block_table_t *versioned_row(const h2d_batch_t *batch, uint32_t request)
-{
-	return batch->tables ? batch->tables[request] : NULL;
-}
-
-static uint32_t row_length(const h2d_batch_t *batch, uint32_t request)
-{
-	const h2d_block_table_t *table = versioned_row(batch, request);
-
-	return table ? h2d_block_table_length(table) : batch->block_table_lengths[request];
-}
-
-static const int32_t *row_ids(const h2d_batch_t *batch, uint32_t request)
-{
-	const h2d_block_table_t *table = versioned_row(batch, request);
-
-	return table ? h2d_block_table_ids(table) : batch->block_tables[request];
-}
-
-static h2d_status_t validate_row(const h2d_runner_t *runner, const h2d_batch_t *batch,
-				 uint32_t request)
-{
-	const uint32_t context = (uint32_t)context_length(batch, request);
-	const uint32_t block_size = runner->options.block_size;
-	const uint32_t needed = (context + block_size - 1) / block_size;
-	uint32_t length;
-
-	if (!versioned_row(batch, request) && (!batch->block_tables || !batch->block_table_lengths))
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "mha_decode: %s is NULL for request %u, which has no table",
-				 batch->block_tables ? "block_table_lengths" : "block_tables", request);
-	length = row_length(batch, request);
-	if (length < needed)
-		return request_error(batch, request,
-				     "block_table_lengths %u is below the %u blocks of %u tokens",
-				     length, needed, context);
-	if (length > runner->block_table_columns)
-		return request_error(batch, request,
-				     "block_table_lengths %u is above the %u columns", length,
-				     runner->block_table_columns);
-	if (!row_ids(batch, request))
-		return request_error(batch, request, "block_tables is NULL");
-	return H2D_STATUS_SUCCESS;
-}
-
-/* All but the ids, which the block table checks where they are new to it. */
-static h2d_status_t validate_batch(const h2d_runner_t *runner, const h2d_batch_t *batch)
-{
-	if (batch->num_requests > runner->options.max_requests)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-				 "mha_decode: num_requests %u is above max_requests %u",
-				 batch->num_requests, runner->options.max_requests);
-	if (batch->num_requests > 0 && !batch->context_lengths)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "mha_decode: context_lengths is NULL for %u requests",
-				 batch->num_requests);
-	for (uint32_t i = 0; i < batch->num_requests; i++) {
-		h2d_status_t status = validate_context(&runner->options, batch, i);
-
-		if (status == H2D_STATUS_SUCCESS)
-			status = validate_row(runner, batch, i);
-		if (status != H2D_STATUS_SUCCESS)
-			return status;
-	}
-	return H2D_STATUS_SUCCESS;
-}
-
-/* Says which request an id belongs to that the block table has refused. */
-static h2d_status_t explain_ids(const h2d_runner_t *runner, const h2d_batch_t *batch,
-				h2d_status_t refused)
-{
-	for (uint32_t i = 0; i < batch->num_requests; i++) {
-		const int32_t *ids = row_ids(batch, i);
-
-		for (uint32_t j = 0; j < row_length(batch, i); j++) {
-			/* A negative id is a large unsigned one. */
-			if ((uint32_t)ids[j] >= runner->block_limit)
-				return request_error(batch, i, "block_tables[%u] %d is not in [0, %u)",
-						     j, ids[j], runner->block_limit);
-		}
-	}
-	return refused;
-}
-
 /* ---- the sources ----------------------------------------------------------------------------- */
 
 /* Token j of a request is at position context - query_length + j; its slot is in that block. */
@@ -213,8 +90,8 @@ static void write_slot_mapping(const step_sizes_t *sizes, const h2d_batch_t *bat
 	if (batch->dummy)
 		return;
 	for (uint32_t i = 0; i < sizes->requests; i++) {
-		const int32_t *table = row_ids(batch, i);
-		const uint32_t start = (uint32_t)context_length(batch, i) - sizes->query_length;
+		const int32_t *table = h2d_decode_block_ids(batch, i);
+		const uint32_t start = (uint32_t)h2d_decode_context(batch, i) - sizes->query_length;
 		uint32_t block = start / sizes->block_size;
 		uint32_t offset = start % sizes->block_size;
 
@@ -235,7 +112,7 @@ static int32_t write_context_lens(const step_sizes_t *sizes, const h2d_batch_t *
 	int32_t longest = 0;
 
 	for (uint32_t i = 0; i < sizes->requests; i++) {
-		context_lens[i] = (int32_t)context_length(batch, i);
+		context_lens[i] = (int32_t)h2d_decode_context(batch, i);
 		if (context_lens[i] > longest)
 			longest = context_lens[i];
 	}
@@ -271,27 +148,6 @@ static void write_positions(const step_sizes_t *sizes, const int32_t *context_le
 		   sizeof(*positions));
 }
 
-/* Brings the slot's block table to the batch; ids are validated before anything is written. */
-static h2d_status_t prepare_block_tables(const h2d_runner_t *runner, h2d_mha_decode_t *mha_decode,
-					 h2d_stream_t *stream, const step_sizes_t *sizes,
-					 const h2d_batch_t *batch)
-{
-	const h2d_table_rows_t rows = {
-		.count = sizes->requests,
-		.tables = batch->tables,
-		.ids = batch->block_tables,
-		.lengths = batch->block_table_lengths,
-	};
-	const h2d_table_options_t options = {
-		.pad_to = sizes->graph_requests,
-		.page_limit = runner->block_limit,
-	};
-	h2d_status_t status =
-		h2d_published_table_prepare(mha_decode->block_tables, stream, &rows, &options);
-
-	return status == H2D_STATUS_OUT_OF_RANGE ? explain_ids(runner, batch, status) : status;
-}
-
 static int32_t write_sources(h2d_mha_decode_t *mha_decode, const step_sizes_t *sizes,
 			     const h2d_batch_t *batch)
 {
@@ -301,7 +157,9 @@ static int32_t write_sources(h2d_mha_decode_t *mha_decode, const step_sizes_t *s
 
 	write_slot_mapping(sizes, batch, h2d_buffer_host(members[H2D_MHA_DECODE_SLOT_MAPPING]));
 	write_kv_indptr(sizes, context_lens, h2d_buffer_host(members[H2D_MHA_DECODE_KV_INDPTR]));
-	write_positions(sizes, context_lens, h2d_buffer_host(members[H2D_MHA_DECODE_POSITIONS]));
+	if (!sizes->mrope)
+		write_positions(sizes, context_lens,
+				h2d_buffer_host(members[H2D_MHA_DECODE_POSITIONS]));
 	return longest;
 }
 
@@ -318,7 +176,7 @@ static h2d_status_t publish_sources(h2d_mha_decode_t *mha_decode, h2d_stream_t *
 		{H2D_MHA_DECODE_SLOT_MAPPING, tokens},
 		{H2D_MHA_DECODE_CONTEXT_LENS, requests},
 		{H2D_MHA_DECODE_KV_INDPTR, requests + 1},
-		{H2D_MHA_DECODE_POSITIONS, tokens},
+		{H2D_MHA_DECODE_POSITIONS, sizes->mrope ? H2D_COUNT_OMITTED : tokens},
 	};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
@@ -356,6 +214,7 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				    const h2d_batch_t *batch, h2d_mha_decode_step_t *step)
 {
 	h2d_mha_decode_t *mha_decode;
+	h2d_batch_sizes_t batch_sizes;
 	step_sizes_t sizes;
 	int32_t longest;
 	h2d_status_t status;
@@ -365,7 +224,12 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				 !runner   ? "runner"
 				 : !stream ? "stream"
 					   : "batch");
-	status = validate_batch(runner, batch);
+	if (runner->options.attention != H2D_ATTENTION_MHA)
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "mha_decode: the runner's attention is not MHA");
+	status = h2d_batch_measure(runner, GROUP, batch, &batch_sizes);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_decode_check(runner, GROUP, batch);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	mha_decode = &runner->slots[runner->slot].mha_decode;
@@ -375,12 +239,14 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 
 	sizes = (step_sizes_t){
 		.requests = batch->num_requests,
-		.graph_requests = h2d_runner_graph_requests(runner, batch->num_requests),
+		.graph_requests = batch_sizes.running_requests,
 		.query_length = runner->options.query_length,
 		.block_size = runner->options.block_size,
 		.page_size = runner->options.page_size,
+		.mrope = runner->options.mrope,
 	};
-	status = prepare_block_tables(runner, mha_decode, stream, &sizes, batch);
+	status = h2d_decode_prepare_tables(runner, GROUP, mha_decode->block_tables, stream, batch,
+					   sizes.graph_requests);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	longest = write_sources(mha_decode, &sizes, batch);

@@ -12,33 +12,37 @@ h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *nam
 					size_t element_size, uint64_t rows, uint64_t columns,
 					h2d_buffer_t **buffer)
 {
-	const h2d_buffer_description_t description = {
+	const h2d_member_declaration_t member = {
 		.name = name,
 		.element_size = element_size,
-		.dimensions = columns ? 2 : 1,
-		.shape = {rows, columns},
-		.unit = H2D_COUNT_ROWS,
+		.rows = rows,
+		.columns = columns,
 	};
 
-	return h2d_buffer_allocate(slot->owner, &description, buffer);
+	*buffer = h2d_slot_find_buffer(slot, name);
+	return *buffer ? H2D_STATUS_SUCCESS : h2d_slot_allocate_buffer(slot, &member, buffer);
 }
 
 h2d_status_t h2d_runner_slot_add_group(h2d_runner_slot_t *slot, const char *name,
 				       h2d_buffer_t *const buffers[], uint32_t count,
 				       h2d_group_t **group)
 {
-	h2d_named_group_t *groups =
-		realloc(slot->groups, (slot->num_groups + 1) * sizeof(*slot->groups));
-	h2d_status_t status;
+	return h2d_slot_add_group(slot, name, buffers, count, group);
+}
 
-	if (!groups)
-		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "runner: no memory for group %s", name);
-	slot->groups = groups;
-	status = h2d_group_create(slot->owner, name, buffers, count, group);
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	groups[slot->num_groups++] = (h2d_named_group_t){.name = name, .group = *group};
-	return H2D_STATUS_SUCCESS;
+/* The library's groups, then the caller's. */
+static h2d_status_t create_groups(const h2d_runner_t *runner, h2d_runner_slot_t *slot)
+{
+	h2d_status_t status = h2d_token_inputs_create(runner, slot, &slot->token_inputs);
+
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_mha_decode_create(runner, slot, &slot->mha_decode);
+	for (uint32_t i = 0; i < runner->options.num_groups && status == H2D_STATUS_SUCCESS; i++) {
+		h2d_group_t *group;
+
+		status = h2d_slot_declare_group(slot, &runner->options.groups[i], NULL, &group);
+	}
+	return status;
 }
 
 /* Buffers first, then groups, then transports: they are chosen by what groups there are. */
@@ -58,7 +62,7 @@ static h2d_status_t create_slot(h2d_runner_t *runner, uint32_t index)
 	snprintf(name, sizeof(name), "slot %u", index);
 	status = h2d_owner_create(runner->device, runner->registry, &owner_options, &slot->owner);
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_mha_decode_create(runner, slot, &slot->mha_decode);
+		status = create_groups(runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_owner_select_transports(slot->owner);
 	return status;
@@ -83,10 +87,26 @@ static h2d_status_t destroy_slot(h2d_runner_slot_t *slot)
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
+	h2d_token_inputs_destroy(&slot->token_inputs);
 	h2d_mha_decode_destroy(&slot->mha_decode);
-	free(slot->groups);
+	h2d_slot_free_lists(slot);
 	*slot = (h2d_runner_slot_t){0};
 	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t allocate_draft_ids(h2d_runner_t *runner)
+{
+	const size_t drafts = (size_t)runner->options.max_requests *
+			      (runner->options.query_length - 1);
+	void *memory;
+	h2d_status_t status;
+
+	if (drafts == 0)
+		return H2D_STATUS_SUCCESS;
+	status = h2d_device_allocate(runner->device, drafts * sizeof(int32_t), &memory);
+	if (status == H2D_STATUS_SUCCESS)
+		runner->draft_ids = memory;
+	return status;
 }
 
 static h2d_status_t create_slots(h2d_runner_t *runner)
@@ -98,8 +118,13 @@ static h2d_status_t create_slots(h2d_runner_t *runner)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "runner: no memory for %u slots",
 				 runner->options.slots);
 	status = h2d_registry_create(&runner->registry);
+	if (status == H2D_STATUS_SUCCESS)
+		status = allocate_draft_ids(runner);
 	for (uint32_t i = 0; i < runner->options.slots && status == H2D_STATUS_SUCCESS; i++)
 		status = create_slot(runner, i);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_token_inputs_create_producers(runner);
+	runner->options.groups = NULL; /* the caller's, made in the slots */
 	return status;
 }
 
@@ -147,8 +172,11 @@ h2d_status_t h2d_runner_destroy(h2d_runner_t *runner)
 		status = destroy_slot(&runner->slots[i]);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_registry_destroy(runner->registry);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_device_free(runner->device, runner->draft_ids);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
+	h2d_runner_free_producers(runner);
 	free(runner->slots);
 	free(runner->captured_batch_sizes);
 	free(runner);
@@ -170,9 +198,15 @@ h2d_owner_t *h2d_runner_owner(const h2d_runner_t *runner, uint32_t slot)
 	return slot < runner->options.slots ? runner->slots[slot].owner : NULL;
 }
 
+static h2d_status_t not_found(const char *what, const char *name)
+{
+	return h2d_error(H2D_STATUS_NOT_FOUND, "runner: no %s is named \"%s\"", what, name);
+}
+
 h2d_status_t h2d_runner_group(const h2d_runner_t *runner, const char *name, h2d_group_t **group)
 {
 	const h2d_runner_slot_t *slot;
+	uint32_t index;
 
 	if (!runner || !name || !group)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_runner_group: %s is NULL",
@@ -180,13 +214,27 @@ h2d_status_t h2d_runner_group(const h2d_runner_t *runner, const char *name, h2d_
 				 : !name ? "name"
 					 : "group");
 	slot = &runner->slots[runner->slot];
-	for (uint32_t i = 0; i < slot->num_groups; i++) {
-		if (strcmp(slot->groups[i].name, name) == 0) {
-			*group = slot->groups[i].group;
-			return H2D_STATUS_SUCCESS;
-		}
-	}
-	return h2d_error(H2D_STATUS_NOT_FOUND, "runner: no group is named \"%s\"", name);
+	index = h2d_slot_find_group(slot, name);
+	if (index == slot->num_groups)
+		return not_found("group", name);
+	*group = slot->groups[index].group;
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_runner_buffer(const h2d_runner_t *runner, const char *name, h2d_buffer_t **buffer)
+{
+	h2d_buffer_t *found;
+
+	if (!runner || !name || !buffer)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_runner_buffer: %s is NULL",
+				 !runner ? "runner"
+				 : !name ? "name"
+					 : "buffer");
+	found = h2d_slot_find_buffer(&runner->slots[runner->slot], name);
+	if (!found)
+		return not_found("buffer", name);
+	*buffer = found;
+	return H2D_STATUS_SUCCESS;
 }
 
 uint32_t h2d_runner_graph_requests(const h2d_runner_t *runner, uint32_t num_requests)
@@ -214,9 +262,12 @@ h2d_status_t h2d_runner_begin(h2d_runner_t *runner, h2d_stream_t *stream)
 		return h2d_error(H2D_STATUS_INVALID_STATE,
 				 "runner: slot %u has an epoch that is not finished", runner->slot);
 	status = h2d_owner_begin(runner->slots[next].owner, stream);
-	if (status == H2D_STATUS_SUCCESS)
-		runner->slot = next;
-	return status;
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	runner->slot = next;
+	for (uint32_t i = 0; i < runner->slots[next].num_groups; i++)
+		h2d_group_reset_counts(runner->slots[next].groups[i].group);
+	return H2D_STATUS_SUCCESS;
 }
 
 h2d_status_t h2d_runner_finish(h2d_runner_t *runner, h2d_stream_t *stream)

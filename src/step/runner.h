@@ -3,26 +3,15 @@
 #ifndef H2DPUB_SRC_STEP_RUNNER_H
 #define H2DPUB_SRC_STEP_RUNNER_H
 
+#include <h2dpub/producer.h>
 #include <h2dpub/step.h>
 
-#include "step/mha_decode.h"
-
-typedef struct h2d_named_group {
-	const char *name;
-	h2d_group_t *group;
-} h2d_named_group_t;
-
-/* One publication slot: an owner with all buffers and groups of a step. */
-typedef struct h2d_runner_slot {
-	h2d_owner_t *owner;
-	h2d_named_group_t *groups;
-	uint32_t num_groups;
-	h2d_mha_decode_t mha_decode;
-} h2d_runner_slot_t;
+#include "step/slot.h"
+#include "step/token_inputs.h"
 
 struct h2d_runner {
 	h2d_device_t *device;
-	h2d_runner_options_t options; /* page_size not 0; captured_batch_sizes is our copy */
+	h2d_runner_options_t options; /* page_size and max_tokens not 0; captured_batch_sizes is our copy */
 	h2d_backend_t backend;
 	uint32_t *captured_batch_sizes;
 
@@ -33,8 +22,11 @@ struct h2d_runner {
 	uint32_t block_limit;	    /* block ids are below it */
 
 	h2d_registry_t *registry;
+	int32_t *draft_ids; /* device [max_requests * (query_length - 1)]; NULL: no speculation */
 	h2d_runner_slot_t *slots;
 	uint32_t slot;
+	h2d_producer_t *producers; /* all that were declared */
+	h2d_token_input_producers_t token_input_producers;
 };
 
 /*
@@ -49,5 +41,8 @@ h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *nam
 h2d_status_t h2d_runner_slot_add_group(h2d_runner_slot_t *slot, const char *name,
 				       h2d_buffer_t *const buffers[], uint32_t count,
 				       h2d_group_t **group);
+
+/* Frees all producers that were declared. */
+void h2d_runner_free_producers(h2d_runner_t *runner);
 
 #endif

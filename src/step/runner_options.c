@@ -53,6 +53,20 @@ static h2d_status_t check_counts(const h2d_runner_options_t *options)
 	return H2D_STATUS_SUCCESS;
 }
 
+/* A full decode step must fit. input_ids has one element more, so max_tokens + 1 fits as well. */
+static h2d_status_t set_max_tokens(h2d_runner_t *runner, const h2d_runner_options_t *options)
+{
+	const uint32_t least = options->max_requests * options->query_length;
+
+	runner->options.max_tokens = options->max_tokens ? options->max_tokens : least;
+	if (runner->options.max_tokens < least || runner->options.max_tokens >= INT32_MAX)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "runner option max_tokens: %u is not in [%u, %d): max_requests * "
+				 "query_length is the least",
+				 runner->options.max_tokens, least, INT32_MAX);
+	return H2D_STATUS_SUCCESS;
+}
+
 static h2d_status_t set_page_sizes(h2d_runner_t *runner, const h2d_runner_options_t *options)
 {
 	const uint32_t page_size = options->page_size ? options->page_size : options->block_size;
@@ -82,6 +96,50 @@ static h2d_status_t set_page_sizes(h2d_runner_t *runner, const h2d_runner_option
 				 options->num_pages, runner->pages_per_block,
 				 (unsigned long long)max_blocks);
 	runner->block_limit = options->num_pages ? options->num_pages : (uint32_t)max_blocks;
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t check_groups(const h2d_runner_options_t *options)
+{
+	if (options->num_groups > 0 && !options->groups)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "runner option groups: NULL for %u groups", options->num_groups);
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t set_attention(h2d_runner_t *runner, const h2d_runner_options_t *options)
+{
+	const uint32_t ranks = options->dcp_size ? options->dcp_size : 1;
+	const uint32_t interleave = options->dcp_interleave ? options->dcp_interleave : 1;
+	const bool mla = options->attention == H2D_ATTENTION_MLA;
+
+	if (!mla && options->attention != H2D_ATTENTION_MHA)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "runner option attention: %d is unknown",
+				 (int)options->attention);
+	if (!mla && (ranks > 1 || options->index_topk > 0))
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "runner option %s: %u without MLA",
+				 ranks > 1 ? "dcp_size" : "index_topk",
+				 ranks > 1 ? ranks : options->index_topk);
+	if (options->dcp_rank >= ranks)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "runner option dcp_rank: %u is not below dcp_size %u",
+				 options->dcp_rank, ranks);
+	if (options->block_size % interleave != 0)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "runner option dcp_interleave: %u does not divide block_size %u",
+				 interleave, options->block_size);
+	if (options->index_topk > INT32_MAX ||
+	    (uint64_t)options->index_topk * runner->options.max_tokens > INT32_MAX)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "runner option index_topk: %u for each of max_tokens %u is more "
+				 "than %d entries",
+				 options->index_topk, runner->options.max_tokens, INT32_MAX);
+	if (options->tbo && options->max_requests < 2)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "runner option tbo: max_requests %u cannot be split",
+				 options->max_requests);
+	runner->options.dcp_size = ranks;
+	runner->options.dcp_interleave = interleave;
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -133,7 +191,13 @@ h2d_status_t h2d_runner_set_options(h2d_runner_t *runner, const h2d_runner_optio
 	runner->options = *options;
 	status = check_counts(options);
 	if (status == H2D_STATUS_SUCCESS)
+		status = set_max_tokens(runner, options);
+	if (status == H2D_STATUS_SUCCESS)
 		status = set_page_sizes(runner, options);
+	if (status == H2D_STATUS_SUCCESS)
+		status = set_attention(runner, options);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_groups(options);
 	if (status == H2D_STATUS_SUCCESS)
 		status = check_captured_batch_sizes(options);
 	if (status == H2D_STATUS_SUCCESS)

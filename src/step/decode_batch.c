@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What all attention kinds read of a decode batch, and its validation. */
+#include "step/decode_batch.h"
+
+#include "error.h"
+#include "step/batch.h"
+#include "step/runner.h"
+
+int64_t h2d_decode_context(const h2d_batch_t *batch, uint32_t request)
+{
+	const int64_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
+
+	return batch->context_lengths[request] - rejected;
+}
+
+static h2d_status_t check_context(const h2d_runner_t *runner, const char *group,
+				  const h2d_batch_t *batch, uint32_t request)
+{
+	const h2d_runner_options_t *options = &runner->options;
+	const int32_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
+	const int64_t context = h2d_decode_context(batch, request);
+
+	if (rejected < 0)
+		return h2d_batch_error(group, batch, request, "rejected_tokens %d is negative",
+				       rejected);
+	if (context < options->query_length || context > options->max_model_length)
+		return h2d_batch_error(group, batch, request,
+				       "context_lengths %d less rejected_tokens %d is %lld, not in "
+				       "[query_length %u, max_model_length %u]",
+				       batch->context_lengths[request], rejected,
+				       (long long)context, options->query_length,
+				       options->max_model_length);
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_decode_check_contexts(const h2d_runner_t *runner, const char *group,
+				       const h2d_batch_t *batch)
+{
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+
+	if (batch->phase != H2D_PHASE_DECODE)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "%s: the batch is not a decode", group);
+	if (batch->num_requests > 0 && !batch->context_lengths)
+		return h2d_batch_missing(group, batch, "context_lengths");
+	for (uint32_t i = 0; i < batch->num_requests && status == H2D_STATUS_SUCCESS; i++)
+		status = check_context(runner, group, batch, i);
+	return status;
+}
+
+/* ---- block-table rows ------------------------------------------------------------------------ */
+
+static const h2d_block_table_t *versioned_row(const h2d_batch_t *batch, uint32_t request)
+{
+	return batch->tables ? batch->tables[request] : NULL;
+}
+
+static uint32_t row_length(const h2d_batch_t *batch, uint32_t request)
+{
+	const h2d_block_table_t *table = versioned_row(batch, request);
+
+	return table ? h2d_block_table_length(table) : batch->block_table_lengths[request];
+}
+
+const int32_t *h2d_decode_block_ids(const h2d_batch_t *batch, uint32_t request)
+{
+	const h2d_block_table_t *table = versioned_row(batch, request);
+
+	return table ? h2d_block_table_ids(table) : batch->block_tables[request];
+}
+
+static h2d_status_t check_row(const h2d_runner_t *runner, const char *group,
+			      const h2d_batch_t *batch, uint32_t request)
+{
+	const uint64_t context = (uint64_t)h2d_decode_context(batch, request);
+	/* A block holds the tokens of all ranks at the same places of their caches. */
+	const uint64_t block_tokens =
+		(uint64_t)runner->options.block_size * runner->options.dcp_size;
+	const uint64_t needed = (context + block_tokens - 1) / block_tokens;
+	uint32_t length;
+
+	if (!versioned_row(batch, request) && (!batch->block_tables || !batch->block_table_lengths))
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "%s: %s is NULL for request %u, which has no table", group,
+				 batch->block_tables ? "block_table_lengths" : "block_tables",
+				 request);
+	length = row_length(batch, request);
+	if (length < needed)
+		return h2d_batch_error(group, batch, request,
+				       "block_table_lengths %u is below the %llu blocks of %llu "
+				       "tokens",
+				       length, (unsigned long long)needed,
+				       (unsigned long long)context);
+	if (length > runner->block_table_columns)
+		return h2d_batch_error(group, batch, request,
+				       "block_table_lengths %u is above the %u columns", length,
+				       runner->block_table_columns);
+	if (!h2d_decode_block_ids(batch, request))
+		return h2d_batch_error(group, batch, request, "block_tables is NULL");
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
+			      const h2d_batch_t *batch)
+{
+	h2d_status_t status = h2d_decode_check_contexts(runner, group, batch);
+
+	for (uint32_t i = 0; i < batch->num_requests && status == H2D_STATUS_SUCCESS; i++)
+		status = check_row(runner, group, batch, i);
+	return status;
+}
+
+/* Says which request an id belongs to that the block table has refused. */
+static h2d_status_t explain_ids(const h2d_runner_t *runner, const char *group,
+				const h2d_batch_t *batch, h2d_status_t refused)
+{
+	for (uint32_t i = 0; i < batch->num_requests; i++) {
+		const int32_t *ids = h2d_decode_block_ids(batch, i);
+
+		for (uint32_t j = 0; j < row_length(batch, i); j++) {
+			/* A negative id is a large unsigned one. */
+			if ((uint32_t)ids[j] >= runner->block_limit)
+				return h2d_batch_error(group, batch, i,
+						       "block_tables[%u] %d is not in [0, %u)", j,
+						       ids[j], runner->block_limit);
+		}
+	}
+	return refused;
+}
+
+h2d_status_t h2d_decode_prepare_tables(const h2d_runner_t *runner, const char *group,
+				       h2d_published_table_t *table, h2d_stream_t *stream,
+				       const h2d_batch_t *batch, uint32_t running_requests)
+{
+	const h2d_table_rows_t rows = {
+		.count = batch->num_requests,
+		.tables = batch->tables,
+		.ids = batch->block_tables,
+		.lengths = batch->block_table_lengths,
+	};
+	const h2d_table_options_t options = {
+		.pad_to = running_requests,
+		.page_limit = runner->block_limit,
+	};
+	h2d_status_t status = h2d_published_table_prepare(table, stream, &rows, &options);
+
+	if (status == H2D_STATUS_OUT_OF_RANGE)
+		return explain_ids(runner, group, batch, status);
+	return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What all attention kinds read of a decode batch, and its validation. */
+#ifndef H2DPUB_SRC_STEP_DECODE_BATCH_H
+#define H2DPUB_SRC_STEP_DECODE_BATCH_H
+
+#include <h2dpub/runner.h>
+#include <h2dpub/table_publication.h>
+
+/* The context of a request after rejection; within int32 once the batch has been checked. */
+int64_t h2d_decode_context(const h2d_batch_t *batch, uint32_t request);
+
+/* The block ids of a request. The batch must have been checked. */
+const int32_t *h2d_decode_block_ids(const h2d_batch_t *batch, uint32_t request);
+
+/*
+ * Checks contexts and the lengths of block-table rows; h2d_decode_prepare_tables() checks the ids.
+ * group: whose messages they are.
+ */
+h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
+			      const h2d_batch_t *batch);
+
+/* The contexts alone: of groups that read no block table. */
+h2d_status_t h2d_decode_check_contexts(const h2d_runner_t *runner, const char *group,
+				       const h2d_batch_t *batch);
+
+/*
+ * Brings a table to the batch's rows, padded; on errors the table is as before. Errors of ids name
+ * the request.
+ */
+h2d_status_t h2d_decode_prepare_tables(const h2d_runner_t *runner, const char *group,
+				       h2d_published_table_t *table, h2d_stream_t *stream,
+				       const h2d_batch_t *batch, uint32_t running_requests);
+
+#endif
