@@ -10,6 +10,9 @@
 #include <h2dpub/batch.h>
 #include <h2dpub/graph.h>
 #include <h2dpub/mha_decode.h>
+#include <h2dpub/mla_decode.h>
+#include <h2dpub/mla_prefill.h>
+#include <h2dpub/mrope.h>
 #include <h2dpub/producer.h>
 #include <h2dpub/runner.h>
 #include <h2dpub/token_inputs.h>

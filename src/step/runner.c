@@ -7,6 +7,7 @@
 #include "error.h"
 #include "step/runner.h"
 #include "step/runner_options.h"
+#include "step/serving_groups.h"
 
 h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *name,
 					size_t element_size, uint64_t rows, uint64_t columns,
@@ -65,6 +66,8 @@ static h2d_status_t create_slot(h2d_runner_t *runner, uint32_t index)
 		status = create_groups(runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_owner_select_transports(slot->owner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_serving_groups_create_unpacked(runner, slot);
 	return status;
 }
 

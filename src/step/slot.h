@@ -6,6 +6,8 @@
 #include <h2dpub/runner.h>
 
 #include "step/mha_decode.h"
+#include "step/mla.h"
+#include "step/mrope.h"
 #include "step/token_inputs.h"
 
 typedef struct h2d_named_group {
@@ -22,6 +24,8 @@ typedef struct h2d_runner_slot {
 	uint32_t num_groups;
 	h2d_token_inputs_t token_inputs;
 	h2d_mha_decode_t mha_decode;
+	h2d_mla_t mla;
+	h2d_mrope_t mrope;
 } h2d_runner_slot_t;
 
 /*

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MLA prefill: what MLA reads in a prefill besides prefill_inputs: the pages of contexts that are
+ * cached already, and the prefixes of sparse attention. For runners with attention MLA.
+ */
+#ifndef H2DPUB_MLA_PREFILL_H
+#define H2DPUB_MLA_PREFILL_H
+
+#include <h2dpub/runner.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Fixed device addresses of the slot. T = the scheduled tokens. What a step did not publish is NULL.
+ */
+typedef struct h2d_mla_prefill_step {
+	uint32_t num_requests;
+	uint32_t running_requests;
+	uint32_t tokens;
+	uint32_t slot;
+	int32_t max_query_length;
+	int32_t max_context_length;
+	const int32_t *kv_last_page_lens;    /* paged: [max_requests]; behind the batch 0 */
+	const int32_t *kv_indptr;            /* paged: [running_requests + 1]; padding flat */
+	const int32_t *cu_seqlen_ks;         /* sparse: [T] first key of a token's request */
+	const int32_t *cu_seqlen_ke;         /* sparse: [T] behind the last key that it sees */
+	const int32_t *sparse_kv_indptr;     /* sparse: [T + 1] selected tokens */
+	const int32_t *batch_id_per_q_token; /* sparse: [T] its request */
+} h2d_mla_prefill_step_t;
+
+/*
+ * Prepares and publishes the MLA prefill metadata of the current slot. step may be NULL.
+ *
+ * Paged is a step with cached tokens, or of a runner with query_length > 1, whose drafter reads
+ * pages. kv_last_page_lens is (n - 1) % block_size + 1 and kv_indptr the prefix sum of
+ * ceil(n / page_size), n being the context's tokens on this rank.
+ * Sparse is a step whose longest context is above the runner's index_topk, if that is not 0. Keys
+ * are counted over all contexts, one after the other: with b the sum of the contexts before and p a
+ * token's position in its own, ks = b and ke = b + p + 1; it selects min(p + 1, index_topk).
+ *
+ * INVALID_STATE: the runner's attention is not MLA. INVALID_ARGUMENT: not a prefill. OUT_OF_RANGE:
+ * as for the batch's fields; contexts of more than int32 tokens in all. Publication errors.
+ */
+H2D_API h2d_status_t h2d_mla_prefill_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
+					     const h2d_batch_t *batch,
+					     h2d_mla_prefill_step_t *step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
