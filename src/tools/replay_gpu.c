@@ -39,11 +39,25 @@ static int library_error(struct tool_error *error, const char *what, h2d_status_
 	return -1;
 }
 
+static uint32_t next_captured_size(uint32_t size)
+{
+	return size < 16 ? size * 2 : size + 16;
+}
+
+uint32_t replay_gpu_padded(uint32_t max_num_seqs, uint32_t num_requests)
+{
+	uint32_t size = 1;
+
+	while (size < num_requests)
+		size = next_captured_size(size);
+	return size < max_num_seqs ? size : max_num_seqs;
+}
+
 static void choose_captured_sizes(struct replay_gpu *gpu)
 {
 	uint32_t largest = gpu->settings.max_num_seqs;
 
-	for (uint32_t size = 1; size < largest; size = size < 16 ? size * 2 : size + 16)
+	for (uint32_t size = 1; size < largest; size = next_captured_size(size))
 		gpu->captured_sizes[gpu->num_captured_sizes++] = size;
 	gpu->captured_sizes[gpu->num_captured_sizes++] = largest;
 }
@@ -276,8 +290,7 @@ static h2d_status_t publish(struct replay_gpu *gpu, const struct scheduler_batch
 	const h2d_batch_t described = {
 		.num_requests = batch->num_requests,
 		.context_lengths = batch->context_lengths,
-		.block_tables = batch->block_tables,
-		.block_table_lengths = batch->block_table_lengths,
+		.tables = batch->tables,
 		.request_ids = batch->request_ids,
 	};
 
@@ -385,6 +398,27 @@ void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *t
 	totals->barrier_packets -= before->barrier_packets;
 	totals->bytes -= before->bytes;
 	totals->packed_bytes -= before->packed_bytes;
+}
+
+void replay_gpu_tables(const struct replay_gpu *gpu, struct replay_tables *sum)
+{
+	*sum = (struct replay_tables){0};
+	for (uint32_t slot = 0; slot < gpu->settings.slots; slot++) {
+		const h2d_published_table_t *table =
+			h2d_mha_decode_block_tables(gpu->runner, slot);
+		h2d_table_totals_t prepared;
+		h2d_published_table_totals_t published;
+
+		h2d_table_state_get_totals(h2d_published_table_state(table), &prepared);
+		h2d_published_table_get_totals(table, &published);
+		sum->prepared += prepared.prepares;
+		sum->hits += prepared.hits;
+		sum->rows_appended += prepared.rows_appended;
+		sum->rows_written += prepared.rows_written;
+		sum->ids_written += prepared.ids_written;
+		sum->uploads_omitted += published.uploads_omitted;
+		sum->bytes_omitted += published.bytes_omitted;
+	}
 }
 
 void replay_gpu_launches(const struct replay_gpu *gpu, uint64_t *launches, uint64_t *dispatches)

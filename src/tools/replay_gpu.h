@@ -8,6 +8,7 @@
 
 #include <h2dpub/h2dpub.h>
 
+#include "report.h"
 #include "tool_error.h"
 #include "verify.h"
 
@@ -21,6 +22,9 @@ struct replay_gpu_settings {
 	uint32_t max_model_len;
 	bool verify;
 };
+
+/* The captured size that a batch is padded to. */
+uint32_t replay_gpu_padded(uint32_t max_num_seqs, uint32_t num_requests);
 
 struct replay_gpu_step {
 	uint32_t graph_requests;
@@ -66,6 +70,9 @@ int replay_gpu_verify(struct replay_gpu *gpu, struct replay_gpu_verdict *verdict
 
 /* The totals of all slots since the replay began. */
 void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *totals);
+
+/* What became of the slots' block tables. */
+void replay_gpu_tables(const struct replay_gpu *gpu, struct replay_tables *tables);
 
 /* Graphs launched, and the dispatches in them. */
 void replay_gpu_launches(const struct replay_gpu *gpu, uint64_t *launches, uint64_t *dispatches);

@@ -43,6 +43,8 @@ static const struct number_option {
 	{"max-model-len", offsetof(struct replay_options, max_model_len), 2, 1 << 20},
 	{"step-time", offsetof(struct replay_options, step_ms), 1, 3600000},
 	{"slots", offsetof(struct replay_options, slots), 1, 64},
+	{"workers", offsetof(struct replay_options, workers), 1, 64},
+	{"late-worker", offsetof(struct replay_options, late_step), 1, UINT32_MAX},
 	{"seed", offsetof(struct replay_options, seed), 0, UINT64_MAX},
 };
 
@@ -81,6 +83,9 @@ void replay_options_print_help(FILE *file)
 	      "  --step-time MS      time in the trace that one step takes (default 100)\n"
 	      "  --backend NAME      packed, direct or pull (default: $ATOM_H2D_BACKEND, else packed)\n"
 	      "  --slots N           publication slots, used in turn (default 2)\n"
+	      "  --workers N         publish from N processes with a GPU each, which get the block\n"
+	      "                      tables as delta messages (default: from this process)\n"
+	      "  --late-worker STEP  start the last worker only after this step\n"
 	      "  --seed N            seed of the generator (default 1)\n"
 	      "  --no-verify         do not read back and compare\n"
 	      "  --json              print the summary as JSON\n"
@@ -121,6 +126,10 @@ static int complete(struct replay_options *options, struct tool_error *error)
 		tool_error_set(error,
 			       "option --page-size: %" PRIu64 " does not divide the block size %" PRIu64,
 			       options->page_size, options->block_size);
+		return -1;
+	}
+	if (options->late_step != 0 && options->workers == 0) {
+		tool_error_set(error, "option --late-worker: there are no --workers");
 		return -1;
 	}
 	if (options->trace_path == NULL && options->requests == 0)

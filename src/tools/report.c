@@ -105,11 +105,42 @@ static void print_publication(struct report *report, FILE *file)
 	print_bytes(file, "of which packed by the CPU", report->packed_bytes);
 }
 
+static void print_tables(struct report *report, FILE *file)
+{
+	const struct replay_tables *tables = &report->tables;
+
+	fputs("Block tables\n", file);
+	fprintf(file, "  %-28s %" PRIu64 " of %" PRIu64 " tables\n", "unchanged", tables->hits,
+		tables->prepared);
+	fprintf(file, "  %-28s %" PRIu64 " appended to, %" PRIu64 " rewritten, %" PRIu64 " ids\n",
+		"rows", tables->rows_appended, tables->rows_written, tables->ids_written);
+	print_count(file, "uploads omitted", tables->uploads_omitted);
+	print_bytes(file, "which saved", tables->bytes_omitted);
+}
+
+static void print_messages(struct report *report, FILE *file)
+{
+	const struct replay_messages *messages = &report->messages;
+
+	if (messages->workers == 0)
+		return;
+	fputs("Workers\n", file);
+	print_count(file, "workers", messages->workers);
+	fprintf(file, "  %-28s %" PRIu64 ", %" PRIu64 " of them with whole tables\n", "messages",
+		messages->messages, messages->whole_messages);
+	print_bytes(file, "sent to each worker", messages->bytes);
+	print_bytes(file, "whole tables would take", messages->whole_bytes);
+	print_count(file, "requests for whole tables", messages->whole_requests);
+	print_count(file, "steps that workers missed", messages->skipped_steps);
+}
+
 void report_print_table(struct report *report, FILE *file)
 {
 	fprintf(file, "h2dpub-replay on %s\nRequests from %s\n", report->device, report->source);
 	print_workload(report, file);
 	print_publication(report, file);
+	print_tables(report, file);
+	print_messages(report, file);
 	fputs("Time\n", file);
 	fprintf(file, "  %-28s %.2f s, %.1f steps/s\n", "replay", report->seconds,
 		report->seconds > 0 ? (double)report->scheduled.decode_steps / report->seconds : 0);
@@ -196,6 +227,37 @@ static void add_publication(struct json_object *root, const struct report *repor
 	add_count(root, "packed_bytes", report->packed_bytes);
 }
 
+static void add_tables(struct json_object *root, const struct replay_tables *tables)
+{
+	struct json_object *object = json_object_new_object();
+
+	add_count(object, "prepared", tables->prepared);
+	add_count(object, "hits", tables->hits);
+	add_count(object, "rows_appended", tables->rows_appended);
+	add_count(object, "rows_written", tables->rows_written);
+	add_count(object, "ids_written", tables->ids_written);
+	add_count(object, "uploads_omitted", tables->uploads_omitted);
+	add_count(object, "bytes_omitted", tables->bytes_omitted);
+	json_object_object_add(root, "block_tables", object);
+}
+
+static void add_messages(struct json_object *root, const struct replay_messages *messages)
+{
+	struct json_object *object;
+
+	add_count(root, "workers", messages->workers);
+	if (messages->workers == 0)
+		return;
+	object = json_object_new_object();
+	add_count(object, "messages", messages->messages);
+	add_count(object, "whole_messages", messages->whole_messages);
+	add_count(object, "whole_requests", messages->whole_requests);
+	add_count(object, "message_bytes", messages->bytes);
+	add_count(object, "whole_table_bytes", messages->whole_bytes);
+	add_count(object, "skipped_steps", messages->skipped_steps);
+	json_object_object_add(root, "worker_messages", object);
+}
+
 int report_print_json(struct report *report, FILE *file)
 {
 	struct json_object *root = json_object_new_object();
@@ -206,6 +268,8 @@ int report_print_json(struct report *report, FILE *file)
 	json_object_object_add(root, "device", json_object_new_string(report->device));
 	add_workload(root, report);
 	add_publication(root, report);
+	add_tables(root, &report->tables);
+	add_messages(root, &report->messages);
 	add_decimal(root, "seconds", report->seconds);
 	add_times(root, "publication_ns", &report->publication_ns);
 	add_times(root, "preparation_to_consumer_done_ns", &report->consumer_ns);

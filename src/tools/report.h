@@ -10,6 +10,28 @@
 #include "scheduler.h"
 #include "statistics.h"
 
+/* What became of block tables, summed over slots and steps. */
+struct replay_tables {
+	uint64_t prepared; /* tables, one a step */
+	uint64_t hits;     /* of which nothing had changed since the slot's last step */
+	uint64_t rows_appended;
+	uint64_t rows_written; /* from their first id on */
+	uint64_t ids_written;
+	uint64_t uploads_omitted;
+	uint64_t bytes_omitted; /* which these would have published */
+};
+
+/* What the scheduler sent to its workers. */
+struct replay_messages {
+	uint64_t workers; /* 0: the scheduler's own process published */
+	uint64_t messages;
+	uint64_t whole_messages; /* of which built on nothing */
+	uint64_t whole_requests; /* of workers that came late or lost a message */
+	uint64_t bytes;
+	uint64_t whole_bytes; /* that whole tables would have taken each time */
+	uint64_t skipped_steps; /* that workers did not get, summed */
+};
+
 struct report {
 	const char *source; /* where the requests come from */
 	const char *device;
@@ -34,6 +56,8 @@ struct report {
 	uint64_t barrier_packets;
 	uint64_t bytes;
 	uint64_t packed_bytes;
+	struct replay_tables tables;
+	struct replay_messages messages;
 	uint64_t graph_launches;
 	uint64_t consumer_dispatches;
 

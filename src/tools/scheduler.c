@@ -14,8 +14,7 @@ struct sequence {
 	uint32_t prompt_tokens;
 	uint32_t output_tokens; /* after clipping */
 	uint32_t generated_tokens;
-	int32_t *pages;
-	uint32_t page_count;
+	h2d_block_table_t *pages;
 };
 
 struct scheduler {
@@ -28,7 +27,7 @@ struct scheduler {
 	uint32_t columns;    /* pages of a request of full model length */
 
 	struct sequence *sequences;
-	int32_t *page_rows;
+	int32_t *found_pages; /* [columns], while a request is admitted */
 	/* Each sequence is in exactly one of these. */
 	struct sequence **idle;
 	uint32_t idle_count;
@@ -40,6 +39,7 @@ struct scheduler {
 	/* The arrays of struct scheduler_batch. */
 	uint64_t *request_ids;
 	int32_t *context_lengths;
+	const h2d_block_table_t **tables;
 	const int32_t **block_tables;
 	uint32_t *block_table_lengths;
 };
@@ -87,26 +87,30 @@ struct scheduler *scheduler_create(const struct scheduler_settings *settings,
 	scheduler->columns = pages_for(scheduler, settings->max_model_len);
 	scheduler->pool = page_pool_create(settings->num_pages);
 	scheduler->sequences = calloc(sequences, sizeof(*scheduler->sequences));
-	scheduler->page_rows =
-		calloc((size_t)sequences * scheduler->columns, sizeof(*scheduler->page_rows));
+	scheduler->found_pages = calloc(scheduler->columns, sizeof(*scheduler->found_pages));
 	scheduler->idle = calloc(sequences, sizeof(*scheduler->idle));
 	scheduler->running = calloc(sequences, sizeof(*scheduler->running));
 	scheduler->preempted = calloc(sequences, sizeof(*scheduler->preempted));
 	scheduler->request_ids = calloc(sequences, sizeof(*scheduler->request_ids));
 	scheduler->context_lengths = calloc(sequences, sizeof(*scheduler->context_lengths));
+	scheduler->tables = calloc(sequences, sizeof(*scheduler->tables));
 	scheduler->block_tables = calloc(sequences, sizeof(*scheduler->block_tables));
 	scheduler->block_table_lengths = calloc(sequences, sizeof(*scheduler->block_table_lengths));
 	if (scheduler->pool == NULL || scheduler->sequences == NULL ||
-	    scheduler->page_rows == NULL || scheduler->idle == NULL ||
+	    scheduler->found_pages == NULL || scheduler->idle == NULL ||
 	    scheduler->running == NULL || scheduler->preempted == NULL ||
 	    scheduler->request_ids == NULL || scheduler->context_lengths == NULL ||
-	    scheduler->block_tables == NULL || scheduler->block_table_lengths == NULL) {
+	    scheduler->tables == NULL || scheduler->block_tables == NULL ||
+	    scheduler->block_table_lengths == NULL) {
 		scheduler_destroy(scheduler);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < sequences; i++) {
-		scheduler->sequences[i].pages =
-			scheduler->page_rows + (size_t)i * scheduler->columns;
+		if (h2d_block_table_create(NULL, 0, &scheduler->sequences[i].pages) !=
+		    H2D_STATUS_SUCCESS) {
+			scheduler_destroy(scheduler);
+			return NULL;
+		}
 		scheduler->idle[scheduler->idle_count++] = &scheduler->sequences[i];
 	}
 	count_expected(scheduler);
@@ -118,13 +122,16 @@ void scheduler_destroy(struct scheduler *scheduler)
 	if (scheduler == NULL)
 		return;
 	page_pool_destroy(scheduler->pool);
+	for (uint32_t i = 0; scheduler->sequences && i < scheduler->settings.max_num_seqs; i++)
+		h2d_block_table_release(scheduler->sequences[i].pages);
 	free(scheduler->sequences);
-	free(scheduler->page_rows);
+	free(scheduler->found_pages);
 	free(scheduler->idle);
 	free(scheduler->running);
 	free(scheduler->preempted);
 	free(scheduler->request_ids);
 	free(scheduler->context_lengths);
+	free(scheduler->tables);
 	free(scheduler->block_tables);
 	free(scheduler->block_table_lengths);
 	free(scheduler);
@@ -142,8 +149,11 @@ static void update_pages_in_use(struct scheduler *scheduler)
 
 static void release_pages(struct scheduler *scheduler, struct sequence *sequence)
 {
-	while (sequence->page_count > 0)
-		page_pool_release(scheduler->pool, sequence->pages[--sequence->page_count]);
+	const int32_t *pages = h2d_block_table_ids(sequence->pages);
+
+	for (uint32_t i = h2d_block_table_length(sequence->pages); i > 0; i--)
+		page_pool_release(scheduler->pool, pages[i - 1]);
+	h2d_block_table_clear(sequence->pages);
 	update_pages_in_use(scheduler);
 }
 
@@ -191,21 +201,22 @@ static enum admission take_prefill_pages(struct scheduler *scheduler, struct seq
 
 		if (page < 0)
 			break;
-		sequence->pages[found++] = page;
+		scheduler->found_pages[found++] = page;
 	}
 	if (needed - found > page_pool_free_count(scheduler->pool))
 		return NO_ROOM;
+	if (h2d_block_table_extend(sequence->pages, scheduler->found_pages, found) !=
+	    H2D_STATUS_SUCCESS)
+		return NO_MEMORY;
 	for (uint32_t i = 0; i < found; i++)
-		page_pool_reference(scheduler->pool, sequence->pages[i]);
-	sequence->page_count = found;
-	while (sequence->page_count < needed) {
-		uint32_t position = sequence->page_count;
+		page_pool_reference(scheduler->pool, scheduler->found_pages[i]);
+	for (uint32_t position = found; position < needed; position++) {
 		int32_t page = page_pool_take(scheduler->pool);
 
-		sequence->pages[sequence->page_count++] = page;
-		if (position < shareable &&
-		    page_pool_share(scheduler->pool, page,
-				    page_key(scheduler, request, position)) < 0)
+		if (h2d_block_table_append(sequence->pages, page) != H2D_STATUS_SUCCESS ||
+		    (position < shareable &&
+		     page_pool_share(scheduler->pool, page,
+				     page_key(scheduler, request, position)) < 0))
 			return NO_MEMORY;
 	}
 	scheduler->counts.shared_pages += found;
@@ -314,21 +325,24 @@ static void preempt_last(struct scheduler *scheduler)
  * Gives every running request the page of its next token. The requests are served in the order of
  * admission and the last one loses its pages first, so the oldest always goes on.
  */
-static void grow(struct scheduler *scheduler)
+static int grow(struct scheduler *scheduler)
 {
 	for (uint32_t i = 0; i < scheduler->running_count; i++) {
 		struct sequence *sequence = scheduler->running[i];
 		uint32_t needed = pages_for(scheduler,
 					    sequence->prompt_tokens + sequence->generated_tokens);
 
-		if (needed == sequence->page_count)
+		if (needed == h2d_block_table_length(sequence->pages))
 			continue;
 		while (i < scheduler->running_count && page_pool_free_count(scheduler->pool) == 0)
 			preempt_last(scheduler);
-		if (i < scheduler->running_count)
-			sequence->pages[sequence->page_count++] = page_pool_take(scheduler->pool);
+		if (i < scheduler->running_count &&
+		    h2d_block_table_append(sequence->pages, page_pool_take(scheduler->pool)) !=
+			    H2D_STATUS_SUCCESS)
+			return -1;
 	}
 	update_pages_in_use(scheduler);
+	return 0;
 }
 
 static void describe(struct scheduler *scheduler, struct scheduler_batch *batch)
@@ -339,13 +353,15 @@ static void describe(struct scheduler *scheduler, struct scheduler_batch *batch)
 		scheduler->request_ids[i] = sequence->request;
 		scheduler->context_lengths[i] =
 			(int32_t)(sequence->prompt_tokens + sequence->generated_tokens);
-		scheduler->block_tables[i] = sequence->pages;
-		scheduler->block_table_lengths[i] = sequence->page_count;
+		scheduler->tables[i] = sequence->pages;
+		scheduler->block_tables[i] = h2d_block_table_ids(sequence->pages);
+		scheduler->block_table_lengths[i] = h2d_block_table_length(sequence->pages);
 	}
 	*batch = (struct scheduler_batch){
 		.num_requests = scheduler->running_count,
 		.request_ids = scheduler->request_ids,
 		.context_lengths = scheduler->context_lengths,
+		.tables = scheduler->tables,
 		.block_tables = scheduler->block_tables,
 		.block_table_lengths = scheduler->block_table_lengths,
 	};
@@ -358,7 +374,8 @@ int scheduler_schedule(struct scheduler *scheduler, struct scheduler_batch *batc
 	for (;;) {
 		if (admit(scheduler) < 0)
 			return -1;
-		grow(scheduler);
+		if (grow(scheduler) < 0)
+			return -1;
 		if (scheduler->running_count > 0)
 			break;
 		if (scheduler->preempted_count > 0)

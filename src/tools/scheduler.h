@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <h2dpub/block_table.h>
+
 #include "trace.h"
 
 struct scheduler_settings {
@@ -36,7 +38,8 @@ struct scheduler_batch {
 	uint32_t num_requests;
 	const uint64_t *request_ids;         /* place of each request in the trace, from 0 */
 	const int32_t *context_lengths;      /* tokens, with the one that this step stores */
-	const int32_t *const *block_tables;  /* page ids of each request */
+	const h2d_block_table_t *const *tables; /* the pages of each request, and their ids: */
+	const int32_t *const *block_tables;
 	const uint32_t *block_table_lengths; /* pages of each request */
 };
 

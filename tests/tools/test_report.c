@@ -157,6 +157,10 @@ static void fill_report(struct report *report)
 		.barrier_packets = 14,
 		.bytes = 1536,
 		.packed_bytes = 100,
+		.tables = {.prepared = 4, .hits = 3, .rows_appended = 17, .rows_written = 18,
+			   .ids_written = 19, .uploads_omitted = 2, .bytes_omitted = 2048},
+		.messages = {.workers = 21, .messages = 22, .whole_messages = 23, .bytes = 24,
+			     .whole_bytes = 25, .whole_requests = 26, .skipped_steps = 27},
 		.graph_launches = 15,
 		.consumer_dispatches = 16,
 		.verified = true,
@@ -205,6 +209,18 @@ START_TEST(table)
 		"  consumer graphs              15 launches, 16 dispatches\n"
 		"  published                    1.5 KiB\n"
 		"  of which packed by the CPU   100 B\n"
+		"Block tables\n"
+		"  unchanged                    3 of 4 tables\n"
+		"  rows                         17 appended to, 18 rewritten, 19 ids\n"
+		"  uploads omitted              2\n"
+		"  which saved                  2.0 KiB\n"
+		"Workers\n"
+		"  workers                      21\n"
+		"  messages                     22, 23 of them with whole tables\n"
+		"  sent to each worker          24 B\n"
+		"  whole tables would take      25 B\n"
+		"  requests for whole tables    26\n"
+		"  steps that workers missed    27\n"
 		"Time\n"
 		"  replay                       2.00 s, 2.0 steps/s\n"
 		"  host, one publication        median 7.0 us, p99 9.0 us\n"
@@ -241,7 +257,7 @@ START_TEST(json_has_the_same_figures)
 		{"publications", 11}, {"dma_copies", 12}, {"publication_dispatches", 13},
 		{"barrier_packets", 14}, {"graph_launches", 15}, {"consumer_dispatches", 16},
 		{"bytes", 1536}, {"packed_bytes", 100}, {"verified_steps", 4},
-		{"verified_bytes", 3 << 20}, {"mismatched_steps", 2}, {"mismatches", 9},
+		{"workers", 21}, {"verified_bytes", 3 << 20}, {"mismatched_steps", 2}, {"mismatches", 9},
 	};
 	struct report report;
 	char *text = NULL;
@@ -258,6 +274,21 @@ START_TEST(json_has_the_same_figures)
 		ck_assert_int_eq(json_number(root, figures[i].key), figures[i].value);
 	ck_assert(json_object_object_get_ex(root, "source", &value));
 	ck_assert_str_eq(json_object_get_string(value), "trace \"x\"");
+	ck_assert(json_object_object_get_ex(root, "block_tables", &value));
+	ck_assert_int_eq(json_number(value, "prepared"), 4);
+	ck_assert_int_eq(json_number(value, "hits"), 3);
+	ck_assert_int_eq(json_number(value, "rows_appended"), 17);
+	ck_assert_int_eq(json_number(value, "rows_written"), 18);
+	ck_assert_int_eq(json_number(value, "ids_written"), 19);
+	ck_assert_int_eq(json_number(value, "uploads_omitted"), 2);
+	ck_assert_int_eq(json_number(value, "bytes_omitted"), 2048);
+	ck_assert(json_object_object_get_ex(root, "worker_messages", &value));
+	ck_assert_int_eq(json_number(value, "messages"), 22);
+	ck_assert_int_eq(json_number(value, "whole_messages"), 23);
+	ck_assert_int_eq(json_number(value, "message_bytes"), 24);
+	ck_assert_int_eq(json_number(value, "whole_table_bytes"), 25);
+	ck_assert_int_eq(json_number(value, "whole_requests"), 26);
+	ck_assert_int_eq(json_number(value, "skipped_steps"), 27);
 	ck_assert(json_object_object_get_ex(root, "batch_size", &value));
 	ck_assert_int_eq(json_number(value, "min"), 6);
 	ck_assert_ptr_nonnull(strstr(text, "\"mean\": 7.500,"));

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* One process's share of a replay: it publishes steps on its GPU, verifies them and collects figures. */
+#ifndef H2DPUB_TOOLS_REPLAY_SESSION_H
+#define H2DPUB_TOOLS_REPLAY_SESSION_H
+
+#include "progress.h"
+#include "replay_gpu.h"
+#include "report.h"
+
+struct replay_session {
+	struct replay_gpu *gpu;
+	struct report *report;
+	struct progress *progress; /* cleared before a mismatch is printed */
+	uint64_t steps;            /* run so far */
+};
+
+/* Publishes a step; first verifies the steps that its slot and the others still hold. */
+int replay_session_step(struct replay_session *session, const struct scheduler_batch *batch,
+			struct tool_error *error);
+
+/* Waits for the GPU, verifies what is left and puts the totals into the report. */
+int replay_session_finish(struct replay_session *session, struct tool_error *error);
+
+#endif

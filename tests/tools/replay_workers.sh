@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# h2dpub-replay with worker processes: each publishes and verifies every step on its own GPU from
+# delta messages; one that loses a message or comes late asks for whole tables and gets them.
+set -u
+replay=$H2D_BUILD_DIR/h2dpub-replay
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+unset ATOM_H2D_BACKEND
+TMPDIR=$directory
+export TMPDIR
+number=0
+
+result()
+{
+	number=$((number + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $number - $2"
+	else
+		echo "not ok $number - $2"
+		sed 's/^/# /' "$directory/out" "$directory/error"
+	fi
+}
+
+# runs STATUS OPTION...: output and messages go to the directory.
+runs()
+{
+	wanted=$1
+	shift
+	timeout 60 "$replay" "$@" >"$directory/out" 2>"$directory/error"
+	[ $? = "$wanted" ]
+}
+
+# figure KEY: a number of the JSON summary.
+figure()
+{
+	sed -n "s/^ *\"$1\": *\([0-9]*\),*\$/\1/p" "$directory/out"
+}
+
+# is KEY VALUE
+is()
+{
+	[ "$(figure "$1")" = "$2" ] || {
+		echo "$1 is $(figure "$1"), expected $2" >>"$directory/error"
+		return 1
+	}
+}
+
+workload="--requests 40 --max-num-seqs 17 --max-model-len 3000 --num-pages 230 --step-time 1000
+	--steps 80 --json"
+
+# shellcheck disable=SC2086 # several words
+runs 0 $workload && is workers 0
+result $? "one process"
+bytes=$(figure bytes)
+hits=$(figure hits)
+for backend in packed direct pull; do
+	# shellcheck disable=SC2086 # several words
+	runs 0 $workload --backend $backend --workers 2 && is workers 2 && is verified_steps 160 &&
+		is mismatches 0 && is messages 80 && is whole_messages 1 && is whole_requests 0 &&
+		is skipped_steps 0 && is bytes $((2 * bytes)) && is hits $((2 * hits)) &&
+		[ "$(figure message_bytes)" -lt "$(figure whole_table_bytes)" ]
+	result $? "$backend: two workers publish what one process does"
+done
+[ -z "$(find "$directory" -name 'h2dpub-*')" ]
+result $? "no socket is left behind"
+
+# shellcheck disable=SC2086 # several words
+runs 0 $workload --workers 2 --late-worker 10 && is mismatches 0 &&
+	[ "$(figure whole_requests)" -ge 1 ] && [ "$(figure whole_messages)" -ge 2 ] &&
+	[ "$(figure skipped_steps)" -ge 9 ] &&
+	[ $(($(figure verified_steps) + $(figure skipped_steps))) = 160 ] &&
+	[ "$(figure verified_steps)" -gt 95 ]
+result $? "a late worker gets whole tables"
+
+(
+	LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$H2D_BUILD_DIR/tests/tools/.libs/lost_message.so"
+	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+	export LD_PRELOAD ASAN_OPTIONS
+	# shellcheck disable=SC2086 # several words
+	LOST_MESSAGE=20 runs 0 $workload --workers 2
+) && is mismatches 0 && [ "$(figure whole_requests)" -ge 2 ] &&
+	[ "$(figure whole_messages)" -ge 2 ] && [ "$(figure skipped_steps)" -ge 2 ] &&
+	[ "$(figure skipped_steps)" -le 6 ] &&
+	[ $(($(figure verified_steps) + $(figure skipped_steps))) = 160 ]
+result $? "workers that lost a message get whole tables"
+
+runs 0 --requests 5 --steps 10 --workers 2 &&
+	grep -q '^  messages  *10, 1 of them with whole tables$' "$directory/out"
+result $? "table"
+runs 2 --late-worker 3 && grep -q 'there are no --workers' "$directory/error"
+result $? "a late worker needs workers"
+# shellcheck disable=SC2086 # several words
+runs 0 $workload --workers 2 --late-worker 1000 && is verified_steps 80 && is mismatches 0
+result $? "a worker that is never started in time"
+echo "1..$number"
