@@ -9,6 +9,14 @@ kernel void write_ids(global uint *out, uint offset)
 	out[id] = id + offset;
 }
 
+/* Each work-item copies its element. */
+kernel void copy(global uint *out, global const uint *in)
+{
+	uint id = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+
+	out[id] = in[id];
+}
+
 /* Announces itself in mine, then waits until the other kernel has done so. */
 kernel void meet(global uint *mine, global uint *other)
 {

@@ -157,6 +157,7 @@ static bool reserve_scratch(struct softgpu_aql *aql, uint32_t wave_size)
 static void launch(struct softgpu_aql *aql, const hsa_kernel_dispatch_packet_t *packet,
 		   struct softgpu_kernel *kernel, bool uses_scratch)
 {
+	const uint32_t number = (uint32_t)aql->next;
 	struct softgpu_aql_record *record = softgpu_aql_begin(aql, packet->completion_signal);
 
 	record->uses_scratch = uses_scratch;
@@ -165,6 +166,7 @@ static void launch(struct softgpu_aql *aql, const hsa_kernel_dispatch_packet_t *
 		.kernel = kernel,
 		.scratch_slots = uses_scratch ? &aql->scratch_slots : NULL,
 		.queue_number = aql->queue->parameters.number,
+		.first_l2 = number,
 		.ended = grid_ended,
 		.owner = record,
 	};

@@ -102,7 +102,8 @@ static void place(const struct softgpu_grid *grid, uint64_t index,
 	placement->queue = grid->queue_number % 8;
 	placement->pipe = grid->queue_number / 8 % 4;
 	if (grid->gpu->memory.cache)
-		placement->l2 = unit % softgpu_cache_l2_count(grid->gpu->memory.cache);
+		placement->l2 = (unit + grid->first_l2) %
+				softgpu_cache_l2_count(grid->gpu->memory.cache);
 }
 
 /* Starts the grid's next workgroup; false: none is left, or no room for it now. */

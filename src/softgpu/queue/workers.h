@@ -32,6 +32,8 @@ struct softgpu_grid {
 	struct softgpu_slots *scratch_slots; /* of the queue; NULL: no scratch is used */
 	struct softgpu_compute_units compute_units;
 	uint32_t queue_number;
+	uint32_t first_l2; /* that of the first workgroup, in the cache model: differs from grid to
+			      grid, so that small grids do not share one by luck */
 	/* Called once, by the thread that ends the grid; `aborted` also after a fault. */
 	void (*ended)(struct softgpu_grid *grid, bool aborted);
 	void *owner;
