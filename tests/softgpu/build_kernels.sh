@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Builds the test kernels by every compiler, code object version and optimisation level:
 #   build_kernels.sh SOURCE_DIRECTORY OUTPUT_DIRECTORY FLAGS COMPILER...
-# (-O3 makes the same code as -O2 of these kernels.)
 # One code object a combination, named in OUTPUT_DIRECTORY/variants, a line each.
 # shellcheck disable=SC2086
 set -eu
@@ -10,7 +9,7 @@ source_directory=$1 output_directory=$2 flags=$3
 shift 3
 mkdir -p "$output_directory"
 rm -f "$output_directory/variants" "$output_directory"/*.hsaco
-combinations="v4-O0 v4-O1 v4-O2 v5-O0 v5-O2"
+combinations="v4-O0 v4-O1 v4-O2 v4-O3 v5-O0 v5-O2"
 
 # Clang 14 knows no version 5: not an error, there is nothing to test.
 knows_version() {
