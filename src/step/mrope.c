@@ -49,7 +49,7 @@ static h2d_status_t check_prefill(const h2d_batch_t *batch)
 	if (!batch->mrope_positions)
 		return H2D_STATUS_SUCCESS;
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
-		if (plane_stride(batch, i) < batch->context_lengths[i])
+		if (batch->mrope_positions[i] && plane_stride(batch, i) < batch->context_lengths[i])
 			return h2d_batch_error(GROUP, batch, i,
 					       "mrope_strides %llu is below context_lengths %d",
 					       (unsigned long long)batch->mrope_strides[i],
