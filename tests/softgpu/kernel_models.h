@@ -65,6 +65,7 @@ extern const struct kernel_table memory_kernels;
 extern const struct kernel_table call_kernels;
 extern const struct kernel_table atomic_kernels;
 extern const struct kernel_table grid_kernels;
+extern const struct kernel_table builtin_kernels;
 
 /* Inputs. The seed is set once a test; every value depends on it only. */
 void kernel_seed(uint64_t seed);
@@ -76,6 +77,11 @@ void prepare_wide_words(void *input, size_t size, uint32_t count);
 void prepare_singles(void *input, size_t size, uint32_t count);
 void prepare_doubles(void *input, size_t size, uint32_t count);
 void prepare_halves(void *input, size_t size, uint32_t count);
+
+/* Exact: every half is a single. NaNs keep their payload. */
+float kernel_half_value(uint16_t bits);
+/* Rounds once, to nearest even. */
+uint16_t kernel_half_bits(double value);
 
 /* The same mixing as in kernels/kernel.h. */
 static inline uint32_t kernel_hash(uint32_t value)

@@ -118,7 +118,7 @@ static void conversions(const struct kernel_run *run)
 		mine[4] = double_bits(wide);
 		mine[5] = single_bits((float)wide);
 		mine[6] = single_bits((float)bits) | (uint64_t)single_bits((float)(int32_t)bits)
-							 << 32;
+							     << 32;
 		mine[7] = single_bits((float)((uint64_t)bits * 0x10001)) |
 			  (uint64_t)single_bits((float)((int64_t)(int32_t)bits * 0x30003)) << 32;
 		mine[8] = double_bits((double)bits);
@@ -181,59 +181,58 @@ static void double_approximate(const struct kernel_run *run)
 }
 
 static const struct kernel_case single_cases[] = {
-    {.kernel = "single_exact",
-     .model = single_exact,
-     .prepare = prepare_singles,
-     .input_words = 6000,
-     .output_words = 24005,
-     .count = 2000,
-     LAUNCH(2048, 256),
-     .comparison = COMPARE_SINGLES},
-    {.kernel = "single_select",
-     .model = single_select,
-     .prepare = prepare_singles,
-     .input_words = 6000,
-     .output_words = 10005,
-     .count = 2000,
-     LAUNCH(2048, 256)},
-    {.kernel = "double_exact",
-     .model = double_exact,
-     .prepare = prepare_doubles,
-     .input_words = 12000,
-     .output_words = 40010,
-     .count = 2000,
-     LAUNCH(2048, 256),
-     .comparison = COMPARE_DOUBLES},
-    {.kernel = "conversions",
-     .model = conversions,
-     .prepare = prepare_bounded_singles,
-     .input_words = 1000,
-     .output_words = 28010,
-     .count = 1000,
-     LAUNCH(1024, 256)},
-    {.kernel = "single_approximate",
-     .model = single_approximate,
-     .prepare = prepare_positive_singles,
-     .input_words = 1000,
-     .output_words = 6005,
-     .count = 1000,
-     LAUNCH(1024, 256),
-     .comparison = COMPARE_NEAR_SINGLES},
-    {.kernel = "double_approximate",
-     .model = double_approximate,
-     .prepare = prepare_positive_doubles,
-     .input_words = 2000,
-     .output_words = 8010,
-     .count = 1000,
-     LAUNCH(1024, 256),
-     .comparison = COMPARE_NEAR_DOUBLES},
+	{.kernel = "single_exact",
+	 .model = single_exact,
+	 .prepare = prepare_singles,
+	 .input_words = 6000,
+	 .output_words = 24005,
+	 .count = 2000,
+	 LAUNCH(2048, 256),
+	 .comparison = COMPARE_SINGLES},
+	{.kernel = "single_select",
+	 .model = single_select,
+	 .prepare = prepare_singles,
+	 .input_words = 6000,
+	 .output_words = 10005,
+	 .count = 2000,
+	 LAUNCH(2048, 256)},
+	{.kernel = "double_exact",
+	 .model = double_exact,
+	 .prepare = prepare_doubles,
+	 .input_words = 12000,
+	 .output_words = 40010,
+	 .count = 2000,
+	 LAUNCH(2048, 256),
+	 .comparison = COMPARE_DOUBLES},
+	{.kernel = "conversions",
+	 .model = conversions,
+	 .prepare = prepare_bounded_singles,
+	 .input_words = 1000,
+	 .output_words = 28010,
+	 .count = 1000,
+	 LAUNCH(1024, 256)},
+	{.kernel = "single_approximate",
+	 .model = single_approximate,
+	 .prepare = prepare_positive_singles,
+	 .input_words = 1000,
+	 .output_words = 6005,
+	 .count = 1000,
+	 LAUNCH(1024, 256),
+	 .comparison = COMPARE_NEAR_SINGLES},
+	{.kernel = "double_approximate",
+	 .model = double_approximate,
+	 .prepare = prepare_positive_doubles,
+	 .input_words = 2000,
+	 .output_words = 8010,
+	 .count = 1000,
+	 LAUNCH(1024, 256),
+	 .comparison = COMPARE_NEAR_DOUBLES},
 };
 
 const struct kernel_table float_kernels = {"floats.cl", single_cases,
 					   sizeof(single_cases) / sizeof(single_cases[0])};
 
-/* Exact: every half is a single. NaNs keep their payload. */
-static float half_value(uint16_t bits)
+float kernel_half_value(uint16_t bits)
 {
 	int exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
 	float value;
@@ -250,8 +249,7 @@ static float half_value(uint16_t bits)
 	return bits & 0x8000 ? -value : value;
 }
 
-/* Rounds once, to nearest even: the operands' exact sum or product is a double. */
-static uint16_t half_bits(double value)
+uint16_t kernel_half_bits(double value)
 {
 	uint16_t sign = signbit(value) ? 0x8000 : 0;
 	double magnitude = fabs(value);
@@ -275,22 +273,22 @@ static void half_exact(const struct kernel_run *run)
 	for (uint32_t index = 0; index < run->count; index++) {
 		const uint16_t *operands = (const uint16_t *)run->input + index * 2;
 		uint16_t *mine = (uint16_t *)run->output + index * 8;
-		float a = half_value(operands[0]), b = half_value(operands[1]);
+		float a = kernel_half_value(operands[0]), b = kernel_half_value(operands[1]);
 
-		mine[0] = half_bits((double)a + b);
-		mine[1] = half_bits((double)a - b);
-		mine[2] = half_bits((double)a * b);
+		mine[0] = kernel_half_bits((double)a + b);
+		mine[1] = kernel_half_bits((double)a - b);
+		mine[2] = kernel_half_bits((double)a * b);
 		mine[3] = a < b ? operands[0] ^ 0x8000 : operands[1];
 		mine[4] = (uint16_t)((a < b) | (a == b) << 1 | (a >= b) << 2 | (a != b) << 3);
 		mine[5] = (uint16_t)(single_bits(a) >> 13);
-		mine[6] = half_bits(a + 100.0f);
-		mine[7] = half_bits((double)(int16_t)operands[0]);
+		mine[6] = kernel_half_bits(a + 100.0f);
+		mine[7] = kernel_half_bits((double)(int16_t)operands[0]);
 	}
 }
 
 static uint32_t pack(double low, double high)
 {
-	return half_bits(low) | (uint32_t)half_bits(high) << 16;
+	return kernel_half_bits(low) | (uint32_t)kernel_half_bits(high) << 16;
 }
 
 static void packed_halves(const struct kernel_run *run)
@@ -298,14 +296,14 @@ static void packed_halves(const struct kernel_run *run)
 	for (uint32_t index = 0; index < run->count; index++) {
 		const uint16_t *operands = (const uint16_t *)run->input + index * 4;
 		uint32_t *mine = (uint32_t *)run->output + index * 4;
-		double a = half_value(operands[0]), b = half_value(operands[1]);
-		double c = half_value(operands[2]), d = half_value(operands[3]);
+		double a = kernel_half_value(operands[0]), b = kernel_half_value(operands[1]);
+		double c = kernel_half_value(operands[2]), d = kernel_half_value(operands[3]);
 
 		mine[0] = pack(a + c, b + d);
 		mine[1] = pack(a * c, b * d);
 		mine[2] = pack(a - d, b - c);
-		mine[3] = pack((double)half_value(half_bits(c * 2)) - a,
-			       (double)half_value(half_bits(d * 0.5)) - b);
+		mine[3] = pack((double)kernel_half_value(kernel_half_bits(c * 2)) - a,
+			       (double)kernel_half_value(kernel_half_bits(d * 0.5)) - b);
 	}
 }
 
@@ -335,29 +333,29 @@ static void packed_shorts(const struct kernel_run *run)
 }
 
 static const struct kernel_case half_cases[] = {
-    {.kernel = "half_exact",
-     .model = half_exact,
-     .prepare = prepare_halves,
-     .input_words = 2000,
-     .output_words = 8003,
-     .count = 2000,
-     LAUNCH(2048, 256),
-     .comparison = COMPARE_HALVES},
-    {.kernel = "packed_halves",
-     .model = packed_halves,
-     .prepare = prepare_halves,
-     .input_words = 4000,
-     .output_words = 8003,
-     .count = 2000,
-     LAUNCH(2048, 256),
-     .comparison = COMPARE_HALVES},
-    {.kernel = "packed_shorts",
-     .model = packed_shorts,
-     .prepare = prepare_words,
-     .input_words = 4000,
-     .output_words = 18003,
-     .count = 2000,
-     LAUNCH(2048, 256)},
+	{.kernel = "half_exact",
+	 .model = half_exact,
+	 .prepare = prepare_halves,
+	 .input_words = 2000,
+	 .output_words = 8003,
+	 .count = 2000,
+	 LAUNCH(2048, 256),
+	 .comparison = COMPARE_HALVES},
+	{.kernel = "packed_halves",
+	 .model = packed_halves,
+	 .prepare = prepare_halves,
+	 .input_words = 4000,
+	 .output_words = 8003,
+	 .count = 2000,
+	 LAUNCH(2048, 256),
+	 .comparison = COMPARE_HALVES},
+	{.kernel = "packed_shorts",
+	 .model = packed_shorts,
+	 .prepare = prepare_words,
+	 .input_words = 4000,
+	 .output_words = 18003,
+	 .count = 2000,
+	 LAUNCH(2048, 256)},
 };
 
 const struct kernel_table half_kernels = {"halves.cl", half_cases,

@@ -23,8 +23,8 @@ struct arguments {
 };
 
 static const struct kernel_table *const tables[] = {
-    &wave_kernels,   &integer_kernels, &float_kernels,	&half_kernels,
-    &memory_kernels, &call_kernels,    &atomic_kernels, &grid_kernels,
+	&wave_kernels, &integer_kernels, &float_kernels, &half_kernels,	   &memory_kernels,
+	&call_kernels, &atomic_kernels,	 &grid_kernels,	 &builtin_kernels,
 };
 #define TABLES (int)(sizeof(tables) / sizeof(tables[0]))
 
@@ -95,8 +95,8 @@ static void compare(const struct kernel_case *kernel, const unsigned char *found
 	for (size_t index = 0; index < size / step; index++) {
 		uint64_t a = element(found, index, step), b = element(expected, index, step);
 		uint64_t apart = kernel->comparison == COMPARE_BYTES
-				     ? a != b
-				     : distance(a, b, (unsigned)step * 8);
+					 ? a != b
+					 : distance(a, b, (unsigned)step * 8);
 
 		if (apart > (near ? 1 : 0) && wrong++ == 0)
 			first = index;
@@ -132,10 +132,10 @@ static void run_case(const char *variant, const struct kernel_case *kernel)
 	unsigned char *expected = malloc(output_size), *kept = malloc(input_size);
 	struct arguments arguments = {input, output, kernel->count, 0};
 	struct hsa_harness_dispatch dispatch = {
-	    .dynamic_group_bytes = kernel->dynamic_group_bytes,
-	    .code_object_version = strstr(variant, "-v5-") ? 5 : 4,
-	    .arguments = &arguments,
-	    .arguments_size = sizeof(arguments),
+		.dynamic_group_bytes = kernel->dynamic_group_bytes,
+		.code_object_version = strstr(variant, "-v5-") ? 5 : 4,
+		.arguments = &arguments,
+		.arguments_size = sizeof(arguments),
 	};
 	struct kernel_run run = {kept, expected, kernel->count, kernel->grid[0],
 				 kernel->workgroup[0]};
@@ -145,7 +145,7 @@ static void run_case(const char *variant, const struct kernel_case *kernel)
 	ck_assert_ptr_nonnull(kept);
 	snprintf(path, sizeof(path), "%s/%s.hsaco", directory, variant);
 	dispatch.kernel =
-	    hsa_harness_find(&harness, hsa_harness_load(&harness, path), kernel->kernel);
+		hsa_harness_find(&harness, hsa_harness_load(&harness, path), kernel->kernel);
 	dispatch.kernel.private_segment_size += kernel->deeper_stack_bytes;
 	memcpy(dispatch.grid, kernel->grid, sizeof(dispatch.grid));
 	memcpy(dispatch.workgroup, kernel->workgroup, sizeof(dispatch.workgroup));
@@ -187,14 +187,16 @@ TEST_TABLE(memory_of_every_width, memory_kernels)
 TEST_TABLE(calls_and_branches, call_kernels)
 TEST_TABLE(atomic_operations, atomic_kernels)
 TEST_TABLE(grids_and_workgroups, grid_kernels)
+TEST_TABLE(builtins_and_modes, builtin_kernels)
 
 int main(void)
 {
 	const TTest *const tests[] = {
-	    lanes_of_a_wave,	   integers,
-	    singles_and_doubles,   halves_and_packed_operations,
-	    memory_of_every_width, calls_and_branches,
-	    atomic_operations,	   grids_and_workgroups,
+		lanes_of_a_wave,       integers,
+		singles_and_doubles,   halves_and_packed_operations,
+		memory_of_every_width, calls_and_branches,
+		atomic_operations,     grids_and_workgroups,
+		builtins_and_modes,
 	};
 	Suite *suite = suite_create("kernels");
 	SRunner *runner;
