@@ -111,12 +111,19 @@ static h2d_status_t wait_for_space(const h2d_stream_t *stream, uint32_t count, u
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t check_count(const h2d_stream_t *stream, uint32_t count)
+/* Whether count packets may be enqueued at all. */
+static inline bool may_submit(const struct h2d_stream_state *state, uint32_t count)
+{
+	return count <= state->queue->size && !h2d_stream_failed(state);
+}
+
+/* Why they may not. */
+static h2d_status_t explain_refusal(const h2d_stream_t *stream, uint32_t count)
 {
 	const struct h2d_stream_state *state = stream->state;
 
 	if (count <= state->queue->size)
-		return h2d_stream_failed(state) ? h2d_stream_check(stream) : H2D_STATUS_SUCCESS;
+		return h2d_stream_check(stream);
 	return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 			 "stream %" PRIu64 ": %u packets at once, queue %" PRIu64 " has %u",
 			 state->identity, count, state->queue->id, state->queue->size);
@@ -125,11 +132,11 @@ static h2d_status_t check_count(const h2d_stream_t *stream, uint32_t count)
 h2d_status_t h2d_stream_wait_for_space(h2d_stream_t *stream, uint32_t count)
 {
 	struct h2d_stream_state *state = stream->state;
-	h2d_status_t status = check_count(stream, count);
 
-	if (status != H2D_STATUS_SUCCESS ||
-	    has_space(state, hsa_queue_load_write_index_relaxed(state->queue), count))
-		return status;
+	if (!may_submit(state, count))
+		return explain_refusal(stream, count);
+	if (has_space(state, hsa_queue_load_write_index_relaxed(state->queue), count))
+		return H2D_STATUS_SUCCESS;
 	return wait_for_space(stream, count, h2d_deadline(state->timeout_ns));
 }
 
@@ -164,12 +171,13 @@ h2d_status_t h2d_stream_submit(h2d_stream_t *stream, const h2d_packet_t packets[
 	h2d_packet_t *ring = queue->base_address;
 	uint64_t mask = queue->size - 1;
 	uint64_t index;
-	h2d_status_t status = check_count(stream, count);
 
-	if (status != H2D_STATUS_SUCCESS || count == 0)
-		return status;
+	if (!may_submit(state, count))
+		return explain_refusal(stream, count);
+	if (count == 0)
+		return H2D_STATUS_SUCCESS;
 	if (!reserve(state, count, &index)) {
-		status = reserve_within_timeout(stream, count, &index);
+		h2d_status_t status = reserve_within_timeout(stream, count, &index);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}

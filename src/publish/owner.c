@@ -59,6 +59,10 @@ h2d_status_t h2d_owner_check_active(const h2d_owner_t *owner, const h2d_stream_t
 {
 	h2d_status_t status;
 
+	/* The usual case: the stream of begin itself, which is on the owner's device. */
+	if (owner->state == H2D_OWNER_ACTIVE && stream == owner->stream &&
+	    pthread_equal(owner->thread, pthread_self()) && !h2d_stream_is_capturing(stream))
+		return H2D_STATUS_SUCCESS;
 	if (owner->state != H2D_OWNER_ACTIVE) {
 		char action[128];
 

@@ -16,14 +16,23 @@
 
 enum { WAIT_PACKET, SCATTER_PACKET, FENCE_PACKET, PACKED_PACKETS };
 
+/* A member that is packed. */
+struct copy {
+	const uint8_t *source;
+	size_t bytes;
+};
+
 struct h2d_packed {
 	h2d_device_t *device;
-	void *arena;         /* pinned: headers, then payload */
+	uint8_t *arena;      /* pinned: headers, then payload */
 	void *device_memory; /* the table of members, then: */
 	uint8_t *device_arena;
 	struct h2d_scatter_arguments *arguments;
 	hsa_signal_t copied;
 	uint64_t limit; /* members of more bytes stay in their pinned source */
+	/* Of the members that have bytes to pack, as the headers describe them. */
+	struct copy *copies;
+	uint32_t copy_count;
 	uint32_t packet_count;
 	h2d_packet_t packets[PACKED_PACKETS];
 };
@@ -68,13 +77,17 @@ h2d_status_t h2d_packed_create(h2d_group_t *group)
 	size_t table_size = group->size * sizeof(struct h2d_scatter_member);
 	size_t arena_size = header_size;
 	h2d_packed_t *packed = calloc(1, sizeof(*packed));
-	void *arguments = NULL;
+	void *arena = NULL, *arguments = NULL;
 	h2d_kernel_t kernel;
 	h2d_status_t status;
 	uint32_t i;
 
-	if (!packed)
+	if (packed)
+		packed->copies = calloc(group->size, sizeof(*packed->copies));
+	if (!packed || !packed->copies) {
+		free(packed);
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for group '%s'", group->name);
+	}
 	packed->device = owner->device;
 	packed->limit = owner->pack_limit_bytes;
 	for (i = 0; i < group->size; i++) {
@@ -84,7 +97,8 @@ h2d_status_t h2d_packed_create(h2d_group_t *group)
 	}
 	status = h2d_device_get_kernel(owner->device, "h2d_scatter", &kernel);
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_device_allocate_host(owner->device, arena_size, &packed->arena);
+		status = h2d_device_allocate_host(owner->device, arena_size, &arena);
+	packed->arena = arena;
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_device_allocate(owner->device, table_size + arena_size,
 					     &packed->device_memory);
@@ -117,6 +131,7 @@ void h2d_packed_destroy(h2d_packed_t *packed)
 	h2d_device_free(packed->device, packed->arguments);
 	h2d_device_free(packed->device, packed->device_memory);
 	h2d_device_free(packed->device, packed->arena);
+	free(packed->copies);
 	free(packed);
 }
 
@@ -125,45 +140,42 @@ hsa_signal_t h2d_packed_copied(const h2d_packed_t *packed)
 	return packed->copied;
 }
 
-/* The headers depend on the counts alone, and often are those of the last publication. */
-static void write_headers(h2d_group_t *group)
+/* Headers and copies depend on the counts alone, and often are those of the last publication. */
+static void describe(h2d_group_t *group)
 {
-	struct h2d_scatter_header *header = group->packed->arena;
-	uint64_t limit = group->packed->limit;
+	h2d_packed_t *packed = group->packed;
+	struct h2d_scatter_header *header = (void *)packed->arena;
 	size_t cursor = group->size * sizeof(*header);
-	uint32_t i;
+	uint32_t copies = 0, i;
 
 	for (i = 0; i < group->size; i++) {
 		uint64_t bytes = group->bytes[i];
 
 		header[i].count = (int64_t)bytes;
-		header[i].offset = bytes <= limit ? (int64_t)cursor : -1;
-		cursor += bytes <= limit ? bytes : 0;
+		header[i].offset = bytes <= packed->limit ? (int64_t)cursor : -1;
+		if (bytes == 0 || bytes > packed->limit)
+			continue;
+		packed->copies[copies++] = (struct copy){group->source[i], bytes};
+		cursor += bytes;
 	}
+	packed->copy_count = copies;
 	group->described = true;
 }
 
 /* Packs headers and payload; returns the bytes used of the arena. */
 static size_t pack(h2d_group_t *group)
 {
-	const uint8_t *const *source = group->source;
-	const uint64_t *bytes = group->bytes;
-	uint8_t *arena = group->packed->arena;
-	uint64_t limit = group->packed->limit;
-	uint32_t size = group->size, i;
+	const h2d_packed_t *packed = group->packed;
+	const struct copy *copy, *last;
 	uint8_t *end;
 
 	if (!group->described)
-		write_headers(group);
-	end = arena + size * sizeof(struct h2d_scatter_header);
-	for (i = 0; i < size; i++) {
-		/* Neither 0 nor above the limit: 0 - 1 is the largest number. */
-		if (bytes[i] - 1 < limit) {
-			memcpy(end, source[i], bytes[i]);
-			end += bytes[i];
-		}
-	}
-	return (size_t)(end - arena);
+		describe(group);
+	end = packed->arena + group->size * sizeof(struct h2d_scatter_header);
+	last = packed->copies + packed->copy_count;
+	for (copy = packed->copies; copy < last; copy++)
+		end = mempcpy(end, copy->source, copy->bytes);
+	return (size_t)(end - packed->arena);
 }
 
 h2d_status_t h2d_packed_submit(h2d_group_t *group, h2d_stream_t *stream)
