@@ -12,6 +12,15 @@
 
 #include "error.h"
 
+/* A row of the batch being prepared that the array does not hold as it is. */
+struct row_change {
+	uint64_t version;
+	const int32_t *ids;
+	uint32_t row;
+	uint32_t length;
+	uint32_t id_bound; /* no id, read as unsigned, is known to be above it */
+};
+
 struct h2d_table_state {
 	char *name;
 	int32_t *host;
@@ -28,11 +37,8 @@ struct h2d_table_state {
 	uint64_t page_limit; /* that all of these ids are known to be below */
 	uint64_t revision;
 
-	/* The batch being prepared. */
-	uint64_t *new_versions;
-	uint32_t *new_lengths;
-	const int32_t **new_ids;
-	uint32_t *new_bounds; /* no id of the row, as unsigned, is known to be above it */
+	struct row_change *changes; /* of the batch being prepared */
+	uint32_t change_count;
 
 	h2d_table_totals_t totals;
 };
@@ -44,10 +50,7 @@ void h2d_table_state_destroy(h2d_table_state_t *state)
 	free(state->name);
 	free(state->versions);
 	free(state->lengths);
-	free(state->new_versions);
-	free(state->new_lengths);
-	free(state->new_ids);
-	free(state->new_bounds);
+	free(state->changes);
 	free(state);
 }
 
@@ -72,13 +75,9 @@ h2d_status_t h2d_table_state_create(const char *name, int32_t *host, uint32_t ro
 	state->context = context;
 	state->versions = calloc(places, sizeof(*state->versions));
 	state->lengths = calloc(places, sizeof(*state->lengths));
-	state->new_versions = calloc(places, sizeof(*state->new_versions));
-	state->new_lengths = calloc(places, sizeof(*state->new_lengths));
-	state->new_ids = calloc(places, sizeof(*state->new_ids));
-	state->new_bounds = calloc(places, sizeof(*state->new_bounds));
+	state->changes = calloc(places, sizeof(*state->changes));
 	state->page_limit = H2D_NO_PAGE_LIMIT;
-	if (!state->name || !state->versions || !state->lengths || !state->new_versions ||
-	    !state->new_lengths || !state->new_ids || !state->new_bounds) {
+	if (!state->name || !state->versions || !state->lengths || !state->changes) {
 		h2d_table_state_destroy(state);
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "%s: no memory for a table state of %u rows",
 				 name, rows);
@@ -118,115 +117,159 @@ static h2d_status_t begin_write(h2d_table_state_t *state, const char *reason)
 	return H2D_STATUS_SUCCESS;
 }
 
-/* The largest id below the limit; ids are int32, so no limit is above 2^31. */
-static uint32_t largest_page(uint64_t page_limit)
+/* ---- what changes ---------------------------------------------------------------------------- */
+
+static void add_change(h2d_table_state_t *state, uint32_t row, uint64_t version, const int32_t *ids,
+		       uint32_t length, uint32_t id_bound)
 {
-	if (page_limit > INT32_MAX)
-		return INT32_MAX;
-	return page_limit ? (uint32_t)page_limit - 1 : 0;
+	state->changes[state->change_count++] = (struct row_change){
+		.version = version,
+		.ids = ids,
+		.row = row,
+		.length = length,
+		.id_bound = id_bound,
+	};
 }
 
-/* ---- the batch, as versions, lengths and ids ------------------------------------------------- */
-
-/*
- * An unversioned row that equals the snapshot keeps its version and what is known of its ids; of
- * any other nothing is known.
- */
-static void read_unversioned(h2d_table_state_t *state, uint32_t row, const int32_t *ids,
-			     uint32_t length)
+/* An unversioned row that equals the snapshot keeps its version; any other gets a new one. */
+static void consider_ids(h2d_table_state_t *state, uint32_t row, const int32_t *ids,
+			 uint32_t length)
 {
-	state->new_ids[row] = ids;
-	state->new_lengths[row] = length;
 	if (row < state->described && state->lengths[row] == length &&
-	    (!length || !memcmp(host_row(state, row), ids, length * sizeof(*ids)))) {
-		state->new_versions[row] = state->versions[row];
-		state->new_bounds[row] = largest_page(state->page_limit);
+	    (!length || !memcmp(host_row(state, row), ids, length * sizeof(*ids))))
 		return;
-	}
-	state->new_versions[row] = h2d_block_table_draw_version();
-	state->new_bounds[row] = h2d_largest_id(ids, length);
+	add_change(state, row, h2d_block_table_draw_version(), ids, length,
+		   h2d_largest_id(ids, length));
 }
 
-static h2d_status_t read_row(h2d_table_state_t *state, const h2d_table_rows_t *rows, uint32_t row)
+static h2d_status_t consider_unversioned(h2d_table_state_t *state, const h2d_table_rows_t *rows,
+					 uint32_t row)
 {
-	const h2d_block_table_t *table = rows->tables ? rows->tables[row] : NULL;
-
-	if (table) {
-		state->new_versions[row] = table->version;
-		state->new_lengths[row] = table->length;
-		state->new_ids[row] = table->ids;
-		state->new_bounds[row] = table->id_bound;
-		return H2D_STATUS_SUCCESS;
-	}
 	if (!rows->lengths || !rows->ids || (rows->lengths[row] && !rows->ids[row]))
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 				 "%s: row %u has neither a block table nor ids", state->name, row);
-	if (rows->lengths[row] > state->columns)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "%s: row %u has %u ids, the table %u columns",
-				 state->name, row, rows->lengths[row], state->columns);
-	read_unversioned(state, row, rows->ids[row], rows->lengths[row]);
+	consider_ids(state, row, rows->ids[row], rows->lengths[row]);
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t read_rows(h2d_table_state_t *state, const h2d_table_rows_t *rows)
+/*
+ * The first row from here on that is not a block table as it was. The only code that looks at every
+ * row of a batch, and mostly at all of them: two compares a row.
+ */
+static uint32_t skip_unchanged(const h2d_table_state_t *state, const h2d_table_rows_t *rows,
+			       uint32_t row)
+{
+	const h2d_block_table_t *const *tables = rows->tables;
+	const uint64_t *versions = state->versions;
+	const uint32_t *lengths = state->lengths;
+	uint32_t end = rows->count < state->described ? rows->count : state->described;
+
+	while (tables && row < end && tables[row] &&
+	       !((tables[row]->version ^ versions[row]) | (tables[row]->length ^ lengths[row])))
+		row++;
+	return row;
+}
+
+static h2d_status_t find_changes(h2d_table_state_t *state, const h2d_table_rows_t *rows)
 {
 	h2d_status_t status = H2D_STATUS_SUCCESS;
+	uint32_t row = skip_unchanged(state, rows, 0);
 
-	for (uint32_t i = 0; i < rows->count && status == H2D_STATUS_SUCCESS; i++)
-		status = read_row(state, rows, i);
+	state->change_count = 0;
+	while (row < rows->count && status == H2D_STATUS_SUCCESS) {
+		const h2d_block_table_t *table = rows->tables ? rows->tables[row] : NULL;
+
+		if (table)
+			add_change(state, row, table->version, table->ids, table->length,
+				   table->id_bound);
+		else
+			status = consider_unversioned(state, rows, row);
+		row = skip_unchanged(state, rows, row + 1);
+	}
 	return status;
 }
 
+/* ---- checks ---------------------------------------------------------------------------------- */
+
 static h2d_status_t check_required_pages(const h2d_table_state_t *state,
-					 const h2d_table_rows_t *rows, const uint32_t lengths[])
+					 const h2d_table_rows_t *rows)
 {
 	if (!rows->required_pages)
 		return H2D_STATUS_SUCCESS;
 	for (uint32_t i = 0; i < rows->count; i++) {
-		if (lengths[i] < rows->required_pages[i])
+		const h2d_block_table_t *table = rows->tables ? rows->tables[i] : NULL;
+		uint32_t length = table ? table->length : rows->lengths[i];
+
+		if (length < rows->required_pages[i])
 			return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 					 "%s: row %u of the request PAGE table is incomplete or out of "
 					 "range: %u pages, %u required",
-					 state->name, i, lengths[i], rows->required_pages[i]);
+					 state->name, i, length, rows->required_pages[i]);
 	}
 	return H2D_STATUS_SUCCESS;
 }
 
-/* A bound may be left over from ids that the row has lost, so the ids themselves decide. */
-static h2d_status_t check_ids(const h2d_table_state_t *state, uint32_t row, uint32_t largest)
+/* Ids are int32, so no limit is above 2^31. */
+static uint64_t effective_limit(uint64_t page_limit)
 {
-	const int32_t *ids = state->new_ids[row];
-	uint32_t length = state->new_lengths[row], column = 0;
+	return page_limit > INT32_MAX ? UINT64_C(1) << 31 : page_limit;
+}
 
-	while (column < length && (uint32_t)ids[column] <= largest)
+/* A bound may be left over from ids that the row has lost, so the ids themselves decide. */
+static h2d_status_t check_ids(const h2d_table_state_t *state, uint32_t row, const int32_t *ids,
+			      uint32_t length, uint64_t limit)
+{
+	uint32_t column = 0;
+
+	while (column < length && (uint32_t)ids[column] < limit)
 		column++;
 	if (column == length)
 		return H2D_STATUS_SUCCESS;
 	return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 			 "%s: request PAGE table is incomplete or out of range: row %u column %u has "
 			 "page %d, the limit is %llu",
-			 state->name, row, column, ids[column], (unsigned long long)largest + 1);
+			 state->name, row, column, ids[column], (unsigned long long)limit);
 }
 
-/* Checks rows against the table's width and the limit; most rows without a look at their ids. */
-static h2d_status_t check_rows(const h2d_table_state_t *state, uint32_t count, uint64_t page_limit)
+/* Most rows are known to be below the limit without a look at their ids. */
+static h2d_status_t check_changes(const h2d_table_state_t *state, uint64_t page_limit)
 {
-	uint32_t largest = largest_page(page_limit);
+	uint64_t limit = effective_limit(page_limit);
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < state->change_count; i++) {
+		const struct row_change *change = &state->changes[i];
 		h2d_status_t status = H2D_STATUS_SUCCESS;
 
-		if (state->new_lengths[i] > state->columns)
+		if (change->length > state->columns)
 			return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-					 "%s: row %u has %u ids, the table %u columns", state->name, i,
-					 state->new_lengths[i], state->columns);
-		if (page_limit == 0 && state->new_lengths[i])
-			return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-					 "%s: request PAGE table is incomplete or out of range: row %u "
-					 "has %u pages, the limit is 0",
-					 state->name, i, state->new_lengths[i]);
-		if (state->new_bounds[i] > largest)
-			status = check_ids(state, i, largest);
+					 "%s: row %u has %u ids, the table %u columns", state->name,
+					 change->row, change->length, state->columns);
+		if (change->id_bound >= limit)
+			status = check_ids(state, change->row, change->ids, change->length, limit);
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
+/* Under a lower limit than before, the rows that stay as they are must be looked at again. */
+static h2d_status_t check_unchanged(const h2d_table_state_t *state, uint32_t count,
+				    uint64_t page_limit)
+{
+	uint64_t limit = effective_limit(page_limit);
+	const struct row_change *change = state->changes;
+	const struct row_change *end = change + state->change_count;
+
+	if (limit >= effective_limit(state->page_limit))
+		return H2D_STATUS_SUCCESS;
+	for (uint32_t i = 0; i < count; i++) {
+		h2d_status_t status;
+
+		if (change < end && change->row == i) {
+			change++;
+			continue;
+		}
+		status = check_ids(state, i, host_row(state, i), state->lengths[i], limit);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}
@@ -235,35 +278,24 @@ static h2d_status_t check_rows(const h2d_table_state_t *state, uint32_t count, u
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* What the array is known to hold of the row: the length of the same lineage, else nothing. */
-static uint32_t reusable_length(const h2d_table_state_t *state, uint32_t row, uint32_t described)
+/* described: rows that the array described before. */
+static void write_row(h2d_table_state_t *state, const struct row_change *change, uint32_t described)
 {
-	if (row >= described || state->versions[row] != state->new_versions[row] ||
-	    state->lengths[row] > state->new_lengths[row])
-		return 0;
-	return state->lengths[row];
-}
-
-static bool row_changed(const h2d_table_state_t *state, uint32_t row, uint32_t described)
-{
-	return row >= described || state->versions[row] != state->new_versions[row] ||
-	       state->lengths[row] != state->new_lengths[row];
-}
-
-static void write_row(h2d_table_state_t *state, uint32_t row, uint32_t described)
-{
+	uint32_t row = change->row, length = change->length;
 	int32_t *ids = host_row(state, row);
-	uint32_t first = reusable_length(state, row, described);
-	uint32_t length = state->new_lengths[row];
 	/* A row that was never described may hold stale ids in every column. */
 	uint32_t old = row < described ? state->lengths[row] : state->columns;
+	bool same_lineage = row < described && state->versions[row] == change->version;
+	uint32_t first = same_lineage && old <= length ? old : 0;
 
 	if (length - first == 1)
-		ids[first] = state->new_ids[row][first];
+		ids[first] = change->ids[first];
 	else if (length > first)
-		memcpy(ids + first, state->new_ids[row] + first, (length - first) * sizeof(*ids));
+		memcpy(ids + first, change->ids + first, (length - first) * sizeof(*ids));
 	if (length < old)
 		memset(ids + length, 0, (old - length) * sizeof(*ids));
+	state->versions[row] = change->version;
+	state->lengths[row] = length;
 	if (first)
 		state->totals.rows_appended++;
 	else
@@ -271,34 +303,24 @@ static void write_row(h2d_table_state_t *state, uint32_t row, uint32_t described
 	state->totals.ids_written += length - first;
 }
 
-/*
- * Brings the array to the batch in new_versions, new_lengths and new_ids, which is valid; rows up
- * to end are to be zero.
- */
-static h2d_status_t write_batch(h2d_table_state_t *state, uint32_t count, uint32_t end,
-				const char *reason)
+/* Brings the array to the checked changes; rows up to end are to be zero. */
+static h2d_status_t write_changes(h2d_table_state_t *state, uint32_t count, uint32_t end,
+				  const char *reason)
 {
 	uint32_t described = state->described;
 	uint32_t zero_to = state->zero_to;
 	bool clear_padding = end > count && (count != described || end > zero_to);
-	uint32_t first_change = 0;
 
-	while (first_change < count && !row_changed(state, first_change, described))
-		first_change++;
-	if (first_change < count || clear_padding) {
+	if (state->change_count || clear_padding) {
 		h2d_status_t status = begin_write(state, reason);
 
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
-		for (uint32_t i = first_change; i < count; i++) {
-			if (row_changed(state, i, described))
-				write_row(state, i, described);
-		}
+		for (uint32_t i = 0; i < state->change_count; i++)
+			write_row(state, &state->changes[i], described);
 		if (clear_padding)
 			zero_rows(state, count, end);
 	}
-	memcpy(state->versions, state->new_versions, count * sizeof(*state->versions));
-	memcpy(state->lengths, state->new_lengths, count * sizeof(*state->lengths));
 	state->zero_to = count == described && zero_to > end ? zero_to : end;
 	state->described = count;
 	return H2D_STATUS_SUCCESS;
@@ -314,45 +336,22 @@ static h2d_status_t check_extent(const h2d_table_state_t *state, uint32_t count,
 			 state->name, count, end, state->rows);
 }
 
-static bool covers(const h2d_table_state_t *state, uint32_t count, uint32_t end,
-		   uint64_t page_limit)
+static bool is_hit(const h2d_table_state_t *state, uint32_t count, uint32_t end, uint64_t page_limit)
 {
-	return count == state->described && end <= state->zero_to && page_limit == state->page_limit;
+	return state->change_count == 0 && count == state->described && end <= state->zero_to &&
+	       page_limit == state->page_limit;
 }
 
-/* Whether these are the rows of the snapshot; unversioned rows are not, whatever they hold. */
-static bool are_described(const h2d_table_state_t *state, const h2d_table_rows_t *rows)
+/* Checks and writes the changes that were found. */
+static h2d_status_t apply_changes(h2d_table_state_t *state, uint32_t count, uint32_t end,
+				  uint64_t page_limit, const char *reason)
 {
-	uint64_t differences = 0;
-
-	if (!rows->tables)
-		return rows->count == 0;
-	for (uint32_t i = 0; i < rows->count; i++) {
-		const h2d_block_table_t *table = rows->tables[i];
-
-		if (!table)
-			return false;
-		differences |= table->version ^ state->versions[i];
-		differences |= table->length ^ state->lengths[i];
-	}
-	return differences == 0;
-}
-
-/* The same of the batch that was read, whose unversioned rows have versions by now. */
-static bool is_described(const h2d_table_state_t *state, uint32_t count)
-{
-	return !memcmp(state->versions, state->new_versions, count * sizeof(*state->versions)) &&
-	       !memcmp(state->lengths, state->new_lengths, count * sizeof(*state->lengths));
-}
-
-/* Checks and writes the batch that was read. */
-static h2d_status_t apply_batch(h2d_table_state_t *state, uint32_t count, uint32_t end,
-				uint64_t page_limit, const char *reason)
-{
-	h2d_status_t status = check_rows(state, count, page_limit);
+	h2d_status_t status = check_changes(state, page_limit);
 
 	if (status == H2D_STATUS_SUCCESS)
-		status = write_batch(state, count, end, reason);
+		status = check_unchanged(state, count, page_limit);
+	if (status == H2D_STATUS_SUCCESS)
+		status = write_changes(state, count, end, reason);
 	if (status == H2D_STATUS_SUCCESS)
 		state->page_limit = page_limit;
 	return status;
@@ -363,27 +362,23 @@ h2d_status_t h2d_table_state_prepare(h2d_table_state_t *state, const h2d_table_r
 {
 	uint64_t page_limit = options ? options->page_limit : H2D_NO_PAGE_LIMIT;
 	uint32_t end;
-	bool covered, hit;
+	bool hit;
 	h2d_status_t status;
 
 	if (!state || !rows)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "table state prepare: NULL argument");
 	end = options && options->pad_to ? options->pad_to : rows->count;
 	status = check_extent(state, rows->count, end);
+	if (status == H2D_STATUS_SUCCESS)
+		status = find_changes(state, rows);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_required_pages(state, rows);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	covered = covers(state, rows->count, end, page_limit);
-	hit = covered && are_described(state, rows);
-	if (!hit) {
-		status = read_rows(state, rows);
-		if (status != H2D_STATUS_SUCCESS)
-			return status;
-		hit = covered && is_described(state, rows->count);
-	}
-	status = check_required_pages(state, rows, hit ? state->lengths : state->new_lengths);
-	if (status == H2D_STATUS_SUCCESS && !hit)
-		status = apply_batch(state, rows->count, end, page_limit,
-				     options ? options->reason : NULL);
+	hit = is_hit(state, rows->count, end, page_limit);
+	if (!hit)
+		status = apply_changes(state, rows->count, end, page_limit,
+				       options ? options->reason : NULL);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	state->totals.prepares++;
@@ -418,38 +413,32 @@ h2d_status_t h2d_table_state_pad(h2d_table_state_t *state, uint32_t scheduled, u
 	return H2D_STATUS_SUCCESS;
 }
 
-/* Rows that the source describes keep their versions and are known to be below its limit. */
-static h2d_status_t slice_described(const h2d_table_state_t *source, uint32_t first,
-				    uint32_t count, h2d_table_state_t *target, uint32_t end,
-				    const char *reason)
+/* Rows that the source describes keep their versions; others are taken as they stand. */
+static void find_slice_changes(const h2d_table_state_t *source, uint32_t first, uint32_t count,
+			       bool described, h2d_table_state_t *target)
 {
-	uint64_t page_limit = source->page_limit;
-	h2d_status_t status = check_extent(target, count, end);
-	bool hit;
-
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
+	target->change_count = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		target->new_versions[i] = source->versions[first + i];
-		target->new_lengths[i] = source->lengths[first + i];
-		target->new_ids[i] = host_row(source, first + i);
-		target->new_bounds[i] = largest_page(page_limit);
+		const int32_t *ids = host_row(source, first + i);
+		uint64_t version = source->versions[first + i];
+		uint32_t length = source->lengths[first + i];
+
+		if (!described)
+			consider_ids(target, i, ids, source->columns);
+		else if (i >= target->described || target->versions[i] != version ||
+			 target->lengths[i] != length)
+			/* It is below the source's limit, which is the target's. */
+			add_change(target, i, version, ids, length, 0);
 	}
-	hit = covers(target, count, end, page_limit) && is_described(target, count);
-	if (!hit)
-		status = apply_batch(target, count, end, page_limit, reason);
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	target->totals.prepares++;
-	target->totals.hits += hit;
-	return H2D_STATUS_SUCCESS;
 }
 
 h2d_status_t h2d_table_state_slice(const h2d_table_state_t *source, uint32_t first, uint32_t count,
 				   h2d_table_state_t *target, const h2d_table_options_t *options)
 {
-	h2d_table_rows_t rows = {.count = count};
+	uint64_t page_limit = options ? options->page_limit : H2D_NO_PAGE_LIMIT;
+	uint32_t end = options && options->pad_to ? options->pad_to : count;
 	h2d_status_t status;
+	bool described, hit;
 
 	if (!source || !target || source == target)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
@@ -458,21 +447,22 @@ h2d_status_t h2d_table_state_slice(const h2d_table_state_t *source, uint32_t fir
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "%s: slice of %u rows from row %u, the table has %u rows",
 				 source->name, count, first, source->rows);
-	if (first + count <= source->described)
-		return slice_described(source, first, count, target,
-				       options && options->pad_to ? options->pad_to : count,
-				       options ? options->reason : NULL);
-	/* target's own arrays serve as the batch: prepare reads each entry before it writes it. */
-	status = check_extent(target, count, count);
+	status = check_extent(target, count, end);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	for (uint32_t i = 0; i < count; i++) {
-		target->new_ids[i] = host_row(source, first + i);
-		target->new_lengths[i] = source->columns;
-	}
-	rows.ids = target->new_ids;
-	rows.lengths = target->new_lengths;
-	return h2d_table_state_prepare(target, &rows, options);
+	described = first + count <= source->described;
+	if (described)
+		page_limit = source->page_limit;
+	find_slice_changes(source, first, count, described, target);
+	hit = is_hit(target, count, end, page_limit);
+	if (!hit)
+		status = apply_changes(target, count, end, page_limit,
+				       options ? options->reason : NULL);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	target->totals.prepares++;
+	target->totals.hits += hit;
+	return H2D_STATUS_SUCCESS;
 }
 
 uint64_t h2d_table_state_revision(const h2d_table_state_t *state)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The benchmarks of h2dpub-bench: one function and one help text each. */
+#ifndef H2DPUB_TOOLS_BENCH_H
+#define H2DPUB_TOOLS_BENCH_H
+
+#include <stdio.h>
+
+#include "tool_error.h"
+
+enum bench_exit { BENCH_DONE = 0, BENCH_WRONG_USE = 2, BENCH_FAILURE = 3 };
+
+/* argv[0] is the benchmark's name. Prints its results; else returns with a message in error. */
+enum bench_exit bench_table(int argc, char *argv[], struct tool_error *error);
+void bench_table_print_help(FILE *file);
+
+#endif
