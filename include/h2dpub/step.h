@@ -13,6 +13,7 @@
 #include <h2dpub/mla_decode.h>
 #include <h2dpub/mla_prefill.h>
 #include <h2dpub/mrope.h>
+#include <h2dpub/prefill_inputs.h>
 #include <h2dpub/producer.h>
 #include <h2dpub/runner.h>
 #include <h2dpub/token_inputs.h>

@@ -3,12 +3,13 @@
 #include "step/decode_batch.h"
 
 #include "error.h"
-#include "step/batch.h"
 #include "step/runner.h"
 
 int64_t h2d_decode_context(const h2d_batch_t *batch, uint32_t request)
 {
-	const int64_t rejected = batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
+	const bool decode = batch->phase == H2D_PHASE_DECODE;
+	const int64_t rejected =
+		decode && batch->rejected_tokens ? batch->rejected_tokens[request] : 0;
 
 	return batch->context_lengths[request] - rejected;
 }
@@ -34,12 +35,15 @@ static h2d_status_t check_context(const h2d_runner_t *runner, const char *group,
 }
 
 h2d_status_t h2d_decode_check_contexts(const h2d_runner_t *runner, const char *group,
-				       const h2d_batch_t *batch)
+				       const h2d_batch_t *batch, h2d_batch_sizes_t *sizes)
 {
-	h2d_status_t status = H2D_STATUS_SUCCESS;
+	h2d_status_t status;
 
-	if (batch->phase != H2D_PHASE_DECODE)
+	if (batch->phase == H2D_PHASE_PREFILL)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "%s: the batch is not a decode", group);
+	status = h2d_batch_measure(runner, group, batch, sizes);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	if (batch->num_requests > 0 && !batch->context_lengths)
 		return h2d_batch_missing(group, batch, "context_lengths");
 	for (uint32_t i = 0; i < batch->num_requests && status == H2D_STATUS_SUCCESS; i++)
@@ -99,14 +103,22 @@ static h2d_status_t check_row(const h2d_runner_t *runner, const char *group,
 	return H2D_STATUS_SUCCESS;
 }
 
-h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
-			      const h2d_batch_t *batch)
+h2d_status_t h2d_decode_check_rows(const h2d_runner_t *runner, const char *group,
+				   const h2d_batch_t *batch)
 {
-	h2d_status_t status = h2d_decode_check_contexts(runner, group, batch);
+	h2d_status_t status = H2D_STATUS_SUCCESS;
 
 	for (uint32_t i = 0; i < batch->num_requests && status == H2D_STATUS_SUCCESS; i++)
 		status = check_row(runner, group, batch, i);
 	return status;
+}
+
+h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
+			      const h2d_batch_t *batch, h2d_batch_sizes_t *sizes)
+{
+	h2d_status_t status = h2d_decode_check_contexts(runner, group, batch, sizes);
+
+	return status == H2D_STATUS_SUCCESS ? h2d_decode_check_rows(runner, group, batch) : status;
 }
 
 /* Says which request an id belongs to that the block table has refused. */

@@ -6,6 +6,8 @@
 #include <h2dpub/runner.h>
 #include <h2dpub/table_publication.h>
 
+#include "step/batch.h"
+
 /* The context of a request after rejection; within int32 once the batch has been checked. */
 int64_t h2d_decode_context(const h2d_batch_t *batch, uint32_t request);
 
@@ -13,15 +15,20 @@ int64_t h2d_decode_context(const h2d_batch_t *batch, uint32_t request);
 const int32_t *h2d_decode_block_ids(const h2d_batch_t *batch, uint32_t request);
 
 /*
- * Checks contexts and the lengths of block-table rows; h2d_decode_prepare_tables() checks the ids.
- * group: whose messages they are.
+ * Works out the sizes of a batch and checks contexts and the lengths of block-table rows;
+ * h2d_decode_prepare_tables() checks the ids. group: whose messages they are. INVALID_ARGUMENT: the
+ * batch is no decode.
  */
 h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
-			      const h2d_batch_t *batch);
+			      const h2d_batch_t *batch, h2d_batch_sizes_t *sizes);
 
-/* The contexts alone: of groups that read no block table. */
+/* The lengths of rows alone, once contexts are checked; of a prefill too. */
+h2d_status_t h2d_decode_check_rows(const h2d_runner_t *runner, const char *group,
+				   const h2d_batch_t *batch);
+
+/* The same for groups that read no block table. */
 h2d_status_t h2d_decode_check_contexts(const h2d_runner_t *runner, const char *group,
-				       const h2d_batch_t *batch);
+				       const h2d_batch_t *batch, h2d_batch_sizes_t *sizes);
 
 /*
  * Brings a table to the batch's rows, padded; on errors the table is as before. Errors of ids name

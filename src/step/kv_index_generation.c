@@ -43,6 +43,18 @@ static h2d_status_t make_kernel_arguments(const h2d_kv_index_generation_descript
 	return H2D_STATUS_SUCCESS;
 }
 
+static h2d_status_t allocate_kv_indices(size_t size, h2d_kv_index_generation_t *generation)
+{
+	void *memory;
+	h2d_status_t status = h2d_device_allocate(generation->device, size, &memory);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	generation->kv_indices = memory;
+	generation->owns_kv_indices = true;
+	return H2D_STATUS_SUCCESS;
+}
+
 h2d_status_t
 h2d_kv_index_generation_create(h2d_device_t *device,
 			       const h2d_kv_index_generation_description_t *description,
@@ -51,7 +63,6 @@ h2d_kv_index_generation_create(h2d_device_t *device,
 	const uint32_t workgroups =
 		(description->pages_per_request + PAGES_PER_WORKGROUP - 1) / PAGES_PER_WORKGROUP;
 	const size_t indices = (size_t)description->max_requests * description->pages_per_request;
-	void *memory;
 	h2d_status_t status;
 
 	*generation = (h2d_kv_index_generation_t){
@@ -64,10 +75,12 @@ h2d_kv_index_generation_create(h2d_device_t *device,
 	status = h2d_device_get_kernel(device, "h2d_kv_indices", &generation->dispatch.kernel);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	status = h2d_device_allocate(device, indices * sizeof(int32_t), &memory);
+	if (description->kv_indices)
+		generation->kv_indices = description->kv_indices;
+	else
+		status = allocate_kv_indices(indices * sizeof(int32_t), generation);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	generation->kv_indices = memory;
 	status = make_kernel_arguments(description, generation);
 	if (status != H2D_STATUS_SUCCESS)
 		h2d_kv_index_generation_destroy(generation);
@@ -78,7 +91,8 @@ void h2d_kv_index_generation_destroy(h2d_kv_index_generation_t *generation)
 {
 	if (generation->device) {
 		h2d_device_free(generation->device, generation->kernel_arguments);
-		h2d_device_free(generation->device, generation->kv_indices);
+		if (generation->owns_kv_indices)
+			h2d_device_free(generation->device, generation->kv_indices);
 	}
 	*generation = (h2d_kv_index_generation_t){0};
 }

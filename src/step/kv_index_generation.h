@@ -7,7 +7,8 @@
 
 typedef struct h2d_kv_index_generation {
 	h2d_device_t *device;
-	int32_t *kv_indices;	 /* device [max_requests * pages_per_request] */
+	int32_t *kv_indices;     /* device [max_requests * pages_per_request] */
+	bool owns_kv_indices;
 	h2d_dispatch_t dispatch; /* complete but for the number of requests, grid_size[1] */
 	void *kernel_arguments;
 } h2d_kv_index_generation_t;
@@ -19,9 +20,10 @@ typedef struct h2d_kv_index_generation_description {
 	uint32_t block_table_columns;
 	const int32_t *kv_indptr;    /* device [max_requests + 1] */
 	const int32_t *block_tables; /* device [max_requests, block_table_columns] */
+	int32_t *kv_indices;         /* device, of another one; NULL: allocated */
 } h2d_kv_index_generation_description_t;
 
-/* Allocates kv_indices and the kernel arguments, which stay the same for every batch. */
+/* Allocates kv_indices, unless it has them from another one, and the kernel arguments, which stay the same for every batch. */
 h2d_status_t
 h2d_kv_index_generation_create(h2d_device_t *device,
 			       const h2d_kv_index_generation_description_t *description,

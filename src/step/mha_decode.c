@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "step/batch.h"
 #include "step/decode_batch.h"
 #include "step/mha_decode.h"
 #include "step/runner.h"
@@ -24,20 +23,17 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 				   h2d_mha_decode_t *mha_decode)
 {
 	const uint64_t requests = runner->options.max_requests;
-	const uint64_t tokens = requests * runner->options.query_length;
-	const struct {
-		const char *name;
-		size_t element_size;
-		uint64_t rows;
-		uint64_t columns;
-	} members[H2D_MHA_DECODE_MEMBERS] = {
-		[H2D_MHA_DECODE_SLOT_MAPPING] = {"slot_mapping", sizeof(int64_t), tokens, 0},
-		[H2D_MHA_DECODE_CONTEXT_LENS] = {"context_lens", sizeof(int32_t), requests, 0},
-		[H2D_MHA_DECODE_BLOCK_TABLES] = {"block_tables", sizeof(int32_t), requests,
-						 runner->block_table_columns},
-		[H2D_MHA_DECODE_KV_INDPTR] = {"kv_indptr", sizeof(int32_t), requests + 1, 0},
-		[H2D_MHA_DECODE_POSITIONS] = {"positions", sizeof(int64_t), tokens, 0},
+	/* All but kv_indptr are those of prefill_inputs. */
+	const h2d_member_declaration_t members[H2D_MHA_DECODE_MEMBERS] = {
+		[H2D_MHA_DECODE_SLOT_MAPPING] = {.name = "slot_mapping"},
+		[H2D_MHA_DECODE_CONTEXT_LENS] = {.name = "context_lens"},
+		[H2D_MHA_DECODE_BLOCK_TABLES] = {.name = "block_tables"},
+		[H2D_MHA_DECODE_KV_INDPTR] = {.name = "kv_indptr",
+					      .element_size = sizeof(int32_t),
+					      .rows = requests + 1},
+		[H2D_MHA_DECODE_POSITIONS] = {.name = "positions"},
 	};
+	const h2d_group_declaration_t declaration = {GROUP, members, H2D_MHA_DECODE_MEMBERS};
 	h2d_kv_index_generation_description_t description = {
 		.max_requests = runner->options.max_requests,
 		.pages_per_request = runner->pages_per_request,
@@ -45,19 +41,12 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 		.block_table_columns = runner->block_table_columns,
 	};
 	h2d_buffer_t **buffers = mha_decode->members;
-	h2d_status_t status;
+	h2d_status_t status = h2d_slot_declare_members(slot, &declaration, buffers);
 
-	for (int i = 0; i < H2D_MHA_DECODE_MEMBERS; i++) {
-		status = h2d_runner_slot_add_buffer(slot, members[i].name, members[i].element_size,
-						    members[i].rows, members[i].columns,
-						    &buffers[i]);
-		if (status != H2D_STATUS_SUCCESS)
-			return status;
-	}
 	/* MLA shares the buffers, not the group. */
-	if (runner->options.attention == H2D_ATTENTION_MHA)
-		status = h2d_runner_slot_add_group(slot, GROUP, buffers, H2D_MHA_DECODE_MEMBERS,
-						   &mha_decode->group);
+	if (status == H2D_STATUS_SUCCESS && runner->options.attention == H2D_ATTENTION_MHA)
+		status = h2d_slot_add_group(slot, GROUP, buffers, H2D_MHA_DECODE_MEMBERS,
+					    &mha_decode->group);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	status = h2d_published_table_create(buffers[H2D_MHA_DECODE_BLOCK_TABLES],
@@ -227,9 +216,7 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 	if (runner->options.attention != H2D_ATTENTION_MHA)
 		return h2d_error(H2D_STATUS_INVALID_STATE,
 				 "mha_decode: the runner's attention is not MHA");
-	status = h2d_batch_measure(runner, GROUP, batch, &batch_sizes);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_decode_check(runner, GROUP, batch);
+	status = h2d_decode_check(runner, GROUP, batch, &batch_sizes);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	mha_decode = &runner->slots[runner->slot].mha_decode;

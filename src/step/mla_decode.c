@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "step/batch.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
 
@@ -171,18 +170,6 @@ static h2d_mla_decode_step_t view_of_slot(const h2d_runner_t *runner, uint32_t s
 	};
 }
 
-static h2d_status_t check_batch(const h2d_runner_t *runner, const h2d_batch_t *batch,
-				h2d_batch_sizes_t *sizes)
-{
-	h2d_status_t status = h2d_mla_check_runner(runner);
-
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_batch_measure(runner, GROUP, batch, sizes);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_decode_check(runner, GROUP, batch);
-	return status;
-}
-
 h2d_status_t h2d_mla_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				    const h2d_batch_t *batch, h2d_mla_decode_step_t *step)
 {
@@ -197,7 +184,9 @@ h2d_status_t h2d_mla_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				 !runner   ? "runner"
 				 : !stream ? "stream"
 					   : "batch");
-	status = check_batch(runner, batch, &sizes);
+	status = h2d_mla_check_runner(runner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_decode_check(runner, GROUP, batch, &sizes);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	slot = &runner->slots[runner->slot];

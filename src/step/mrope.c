@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "step/batch.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
 #include "step/serving_groups.h"
@@ -44,10 +43,13 @@ static int64_t plane_stride(const h2d_batch_t *batch, uint32_t request)
 	return batch->context_lengths[request];
 }
 
-static h2d_status_t check_prefill(const h2d_batch_t *batch)
+static h2d_status_t check_prefill(const h2d_runner_t *runner, const h2d_batch_t *batch,
+				  h2d_batch_sizes_t *sizes)
 {
-	if (!batch->mrope_positions)
-		return H2D_STATUS_SUCCESS;
+	h2d_status_t status = h2d_batch_measure(runner, GROUP, batch, sizes);
+
+	if (status != H2D_STATUS_SUCCESS || !batch->mrope_positions)
+		return status;
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		if (batch->mrope_positions[i] && plane_stride(batch, i) < batch->context_lengths[i])
 			return h2d_batch_error(GROUP, batch, i,
@@ -58,9 +60,10 @@ static h2d_status_t check_prefill(const h2d_batch_t *batch)
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t check_decode(const h2d_runner_t *runner, const h2d_batch_t *batch)
+static h2d_status_t check_decode(const h2d_runner_t *runner, const h2d_batch_t *batch,
+				 h2d_batch_sizes_t *sizes)
 {
-	h2d_status_t status = h2d_decode_check_contexts(runner, GROUP, batch);
+	h2d_status_t status = h2d_decode_check_contexts(runner, GROUP, batch, sizes);
 
 	if (status != H2D_STATUS_SUCCESS || !batch->mrope_deltas)
 		return status;
@@ -77,15 +80,10 @@ static h2d_status_t check_decode(const h2d_runner_t *runner, const h2d_batch_t *
 static h2d_status_t check_batch(const h2d_runner_t *runner, const h2d_batch_t *batch,
 				h2d_batch_sizes_t *sizes)
 {
-	h2d_status_t status;
-
 	if (!runner->options.mrope)
 		return h2d_error(H2D_STATUS_INVALID_STATE, "mrope: the runner has no mrope");
-	status = h2d_batch_measure(runner, GROUP, batch, sizes);
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	return batch->phase == H2D_PHASE_PREFILL ? check_prefill(batch)
-						 : check_decode(runner, batch);
+	return batch->phase == H2D_PHASE_PREFILL ? check_prefill(runner, batch, sizes)
+						 : check_decode(runner, batch, sizes);
 }
 
 /* ---- the source ------------------------------------------------------------------------------ */

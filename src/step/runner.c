@@ -9,35 +9,17 @@
 #include "step/runner_options.h"
 #include "step/serving_groups.h"
 
-h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *name,
-					size_t element_size, uint64_t rows, uint64_t columns,
-					h2d_buffer_t **buffer)
-{
-	const h2d_member_declaration_t member = {
-		.name = name,
-		.element_size = element_size,
-		.rows = rows,
-		.columns = columns,
-	};
-
-	*buffer = h2d_slot_find_buffer(slot, name);
-	return *buffer ? H2D_STATUS_SUCCESS : h2d_slot_allocate_buffer(slot, &member, buffer);
-}
-
-h2d_status_t h2d_runner_slot_add_group(h2d_runner_slot_t *slot, const char *name,
-				       h2d_buffer_t *const buffers[], uint32_t count,
-				       h2d_group_t **group)
-{
-	return h2d_slot_add_group(slot, name, buffers, count, group);
-}
-
 /* The library's groups, then the caller's. */
 static h2d_status_t create_groups(const h2d_runner_t *runner, h2d_runner_slot_t *slot)
 {
 	h2d_status_t status = h2d_token_inputs_create(runner, slot, &slot->token_inputs);
 
 	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_prefill_inputs_create(runner, slot, &slot->prefill_inputs);
+	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_mha_decode_create(runner, slot, &slot->mha_decode);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_prefill_inputs_create_kernels(runner, slot, &slot->prefill_inputs);
 	for (uint32_t i = 0; i < runner->options.num_groups && status == H2D_STATUS_SUCCESS; i++) {
 		h2d_group_t *group;
 
@@ -91,6 +73,7 @@ static h2d_status_t destroy_slot(h2d_runner_slot_t *slot)
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	h2d_token_inputs_destroy(&slot->token_inputs);
+	h2d_prefill_inputs_destroy(&slot->prefill_inputs);
 	h2d_mha_decode_destroy(&slot->mha_decode);
 	h2d_slot_free_lists(slot);
 	*slot = (h2d_runner_slot_t){0};
@@ -127,6 +110,8 @@ static h2d_status_t create_slots(h2d_runner_t *runner)
 		status = create_slot(runner, i);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_token_inputs_create_producers(runner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_prefill_inputs_create_producer(runner);
 	runner->options.groups = NULL; /* the caller's, made in the slots */
 	return status;
 }

@@ -27,20 +27,8 @@ struct h2d_runner {
 	uint32_t slot;
 	h2d_producer_t *producers; /* all that were declared */
 	h2d_token_input_producers_t token_input_producers;
+	h2d_producer_t *prefill_inputs_producer;
 };
-
-/*
- * Allocates a contiguous buffer of the slot whose counts are rows: columns elements a row (0: the
- * buffer has one dimension).
- */
-h2d_status_t h2d_runner_slot_add_buffer(h2d_runner_slot_t *slot, const char *name,
-					size_t element_size, uint64_t rows, uint64_t columns,
-					h2d_buffer_t **buffer);
-
-/* Makes a group of the slot that h2d_runner_group() finds by name (a constant string). */
-h2d_status_t h2d_runner_slot_add_group(h2d_runner_slot_t *slot, const char *name,
-				       h2d_buffer_t *const buffers[], uint32_t count,
-				       h2d_group_t **group);
 
 /* Frees all producers that were declared. */
 void h2d_runner_free_producers(h2d_runner_t *runner);

@@ -25,9 +25,8 @@ uint32_t h2d_slot_find_group(const h2d_runner_slot_t *slot, const char *name)
 	return i;
 }
 
-h2d_status_t h2d_slot_allocate_buffer(h2d_runner_slot_t *slot,
-				      const h2d_member_declaration_t *member,
-				      h2d_buffer_t **buffer)
+static h2d_status_t allocate_buffer(h2d_runner_slot_t *slot, const h2d_member_declaration_t *member,
+				    h2d_buffer_t **buffer)
 {
 	const h2d_buffer_description_t description = {
 		.name = member->name,
@@ -84,7 +83,7 @@ static h2d_status_t find_or_allocate(h2d_runner_slot_t *slot,
 		return h2d_error(H2D_STATUS_NOT_FOUND,
 				 "runner: group %s: no group before it has a buffer %s",
 				 declaration->name, member->name);
-	return h2d_slot_allocate_buffer(slot, member, buffer);
+	return allocate_buffer(slot, member, buffer);
 }
 
 h2d_status_t h2d_slot_add_group(h2d_runner_slot_t *slot, const char *name,
@@ -111,17 +110,15 @@ h2d_status_t h2d_slot_add_group(h2d_runner_slot_t *slot, const char *name,
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t declare_members(h2d_runner_slot_t *slot,
-				    const h2d_group_declaration_t *declaration,
-				    h2d_buffer_t *members[], h2d_group_t **group)
+h2d_status_t h2d_slot_declare_members(h2d_runner_slot_t *slot,
+				      const h2d_group_declaration_t *declaration,
+				      h2d_buffer_t *members[])
 {
-	for (uint32_t i = 0; i < declaration->num_members; i++) {
-		h2d_status_t status = find_or_allocate(slot, declaration, i, &members[i]);
+	h2d_status_t status = H2D_STATUS_SUCCESS;
 
-		if (status != H2D_STATUS_SUCCESS)
-			return status;
-	}
-	return h2d_slot_add_group(slot, declaration->name, members, declaration->num_members, group);
+	for (uint32_t i = 0; i < declaration->num_members && status == H2D_STATUS_SUCCESS; i++)
+		status = find_or_allocate(slot, declaration, i, &members[i]);
+	return status;
 }
 
 h2d_status_t h2d_slot_declare_group(h2d_runner_slot_t *slot,
@@ -141,7 +138,10 @@ h2d_status_t h2d_slot_declare_group(h2d_runner_slot_t *slot,
 	if (!found)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "runner: no memory for group %s",
 				 declaration->name);
-	status = declare_members(slot, declaration, found, group);
+	status = h2d_slot_declare_members(slot, declaration, found);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_slot_add_group(slot, declaration->name, found,
+					    declaration->num_members, group);
 	if (members && status == H2D_STATUS_SUCCESS)
 		memcpy(members, found, declaration->num_members * sizeof(*found));
 	free(found);

@@ -8,6 +8,7 @@
 #include "step/mha_decode.h"
 #include "step/mla.h"
 #include "step/mrope.h"
+#include "step/prefill_inputs.h"
 #include "step/token_inputs.h"
 
 typedef struct h2d_named_group {
@@ -23,6 +24,7 @@ typedef struct h2d_runner_slot {
 	h2d_named_group_t *groups;
 	uint32_t num_groups;
 	h2d_token_inputs_t token_inputs;
+	h2d_prefill_inputs_t prefill_inputs;
 	h2d_mha_decode_t mha_decode;
 	h2d_mla_t mla;
 	h2d_mrope_t mrope;
@@ -37,10 +39,10 @@ h2d_status_t h2d_slot_declare_group(h2d_runner_slot_t *slot,
 				    const h2d_group_declaration_t *declaration,
 				    h2d_buffer_t *members[], h2d_group_t **group);
 
-/* The two parts of it, for groups whose members are not all declared with them. */
-h2d_status_t h2d_slot_allocate_buffer(h2d_runner_slot_t *slot,
-				      const h2d_member_declaration_t *member,
-				      h2d_buffer_t **buffer);
+/* The two parts of it, for groups that are made of the members of others, or not at all. */
+h2d_status_t h2d_slot_declare_members(h2d_runner_slot_t *slot,
+				      const h2d_group_declaration_t *declaration,
+				      h2d_buffer_t *members[]);
 h2d_status_t h2d_slot_add_group(h2d_runner_slot_t *slot, const char *name,
 				h2d_buffer_t *const members[], uint32_t num_members,
 				h2d_group_t **group);
