@@ -24,6 +24,11 @@ typedef struct step_world {
 	uint32_t num_arrays;
 } step_world_t;
 
+/* Captured batch sizes in an initialiser of options. */
+#define CAPTURED(...)                                                                              \
+	.captured_batch_sizes = (const uint32_t[]){__VA_ARGS__},                                   \
+	.num_captured_batch_sizes = sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
+
 /* All buffers of all slots start poisoned, from byte to byte differently. */
 step_world_t *step_world_create(const h2d_runner_options_t *options, h2d_backend_t backend,
 				uint32_t slots);
