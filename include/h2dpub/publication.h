@@ -46,7 +46,7 @@ typedef enum h2d_count_unit {
 } h2d_count_unit_t;
 
 typedef enum h2d_owner_state {
-	H2D_OWNER_IDLE = 0,   /* no epoch yet; the only state in which buffers and groups are made */
+	H2D_OWNER_IDLE = 0,   /* no epoch yet, or h2d_owner_rebuild(): buffers and groups are made */
 	H2D_OWNER_ACTIVE = 1, /* between begin (or resume) and finish */
 	H2D_OWNER_SEALED = 2, /* finished */
 	H2D_OWNER_FAILED = 3  /* for ever; storage is kept until the owner is destroyed */
@@ -104,7 +104,8 @@ H2D_API h2d_status_t h2d_owner_create(h2d_device_t *device, h2d_registry_t *regi
  * Destroys an owner with its groups and buffers (memory that it wrapped stays the caller's), after
  * waiting (bounded) for its GPU work. TIMEOUT: the work did not end; the owner stays. A failed
  * owner must be drained first (INVALID_STATE), unless its queue reported an error, after which
- * the GPU executes nothing more of it. NULL is allowed.
+ * the GPU executes nothing more of it. INVALID_STATE also while a recording uses one of the buffers
+ * (h2d_buffer_use_in_recording). NULL is allowed.
  */
 H2D_API h2d_status_t h2d_owner_destroy(h2d_owner_t *owner);
 
@@ -118,8 +119,10 @@ H2D_API uint64_t h2d_owner_epoch(const h2d_owner_t *owner);
  * and only while the owner is idle (INVALID_STATE). Without it every group is direct.
  * packed: the largest eligible groups get an arena; a group that is a subset of a packed one, has
  * fewer than two members or a strided member stays direct (reference: maximal selection).
- * pull: every group without strided members. OUT_OF_MEMORY: the groups chosen so far keep their
- * transport and the rest stay direct.
+ * pull: every group without strided members. Groups whose transport the caller has chosen keep it:
+ * h2d_group_use_transport(group, H2D_BACKEND_DIRECT, NULL) says of a group that only names members
+ * which are published one by one, or is only checked, that it needs no arena.
+ * OUT_OF_MEMORY: the groups chosen so far keep their transport and the rest stay direct.
  */
 H2D_API h2d_status_t h2d_owner_select_transports(h2d_owner_t *owner);
 
@@ -158,6 +161,16 @@ H2D_API h2d_status_t h2d_owner_fail(h2d_owner_t *owner);
  * INVALID_STATE: not failed. TIMEOUT. */
 H2D_API h2d_status_t h2d_owner_drain(h2d_owner_t *owner);
 
+/*
+ * Makes a sealed owner idle again, so that groups and buffers can be destroyed, made and given
+ * transports; an idle one stays so. Waits (bounded) for everything enqueued so far on the epoch's
+ * stream, which the owner then no longer holds. The epoch's number is kept, so that the next begin
+ * starts another. What stays keeps its addresses, contents and counts.
+ * INVALID_STATE: active (finish first) or failed. CAPTURE_ACTIVE: the stream is recording a graph.
+ * A wait that fails (TIMEOUT, QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT) fails the owner.
+ */
+H2D_API h2d_status_t h2d_owner_rebuild(h2d_owner_t *owner);
+
 /* ---- buffers --------------------------------------------------------------------------------- */
 
 #define H2D_MAX_DIMENSIONS 4
@@ -184,7 +197,7 @@ H2D_API h2d_status_t h2d_buffer_allocate(h2d_owner_t *owner,
 					 h2d_buffer_t **buffer);
 
 /*
- * The same around the caller's memory, which must stay allocated until the owner is destroyed.
+ * The same around the caller's memory, which must stay allocated until the buffer is destroyed.
  * host: pinned memory that this GPU can read. device: memory of this GPU. Both are checked.
  * INVALID_ARGUMENT: pageable host memory, memory of another device, memory smaller than the
  * shape. OVERLAP: the device range overlaps the destination, or the host range the source, of a
@@ -193,6 +206,21 @@ H2D_API h2d_status_t h2d_buffer_allocate(h2d_owner_t *owner,
 H2D_API h2d_status_t h2d_buffer_wrap(h2d_owner_t *owner,
 				     const h2d_buffer_description_t *description, void *host,
 				     void *device, h2d_buffer_t **buffer);
+
+/*
+ * Destroys a buffer: takes its ranges out of the registry, so that others may be made of that
+ * memory, and frees the memory unless it was wrapped. Work on other streams than the owner's, and
+ * h2d_published_table_t of the buffer, must be gone. INVALID_STATE: the owner is not idle, a group
+ * made by h2d_group_create() holds the buffer, or a recording uses it. NULL is allowed.
+ */
+H2D_API h2d_status_t h2d_buffer_destroy(h2d_buffer_t *buffer);
+
+/*
+ * To be called while a stream records a graph that reads or writes the buffer's source or
+ * destination: neither the buffer nor its owner can be destroyed until the graph is. Once per
+ * recording is enough. INVALID_STATE: the stream is not recording. WRONG_DEVICE, OUT_OF_MEMORY.
+ */
+H2D_API h2d_status_t h2d_buffer_use_in_recording(h2d_buffer_t *buffer, h2d_stream_t *stream);
 
 /* The pinned source. Producers may write it between begin and the buffer's publication. */
 H2D_API void *h2d_buffer_host(const h2d_buffer_t *buffer);
@@ -241,8 +269,15 @@ H2D_API h2d_status_t h2d_group_create(h2d_owner_t *owner, const char *name,
 				      h2d_group_t **group);
 
 /*
+ * Destroys a group with its arena or kernel arguments; its buffers stay. INVALID_STATE: the owner
+ * is not idle. NULL is allowed.
+ */
+H2D_API h2d_status_t h2d_group_destroy(h2d_group_t *group);
+
+/*
  * Chooses the transport of one group, as h2d_owner_select_transports() does for all; a group that
  * cannot have it stays direct, and *chosen (may be NULL) and h2d_group_fallback_reason() say so.
+ * h2d_owner_select_transports() keeps the choice.
  * Owner idle. INVALID_STATE, INVALID_ARGUMENT (unknown transport; nothing changed), OUT_OF_MEMORY.
  */
 H2D_API h2d_status_t h2d_group_use_transport(h2d_group_t *group, h2d_backend_t transport,

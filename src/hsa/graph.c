@@ -12,8 +12,18 @@
 /* Kernel arguments of each dispatch start on a cache line. */
 #define KERNEL_ARGUMENT_ALIGNMENT 64
 
+/* The objects that a recording uses, each once. */
+struct holds {
+	struct hold {
+		void *object;
+		void (*release)(void *object);
+	} *entries;
+	uint32_t count;
+};
+
 /* A graph in the making: its packets' kernarg_address are offsets into kernel_arguments. */
 struct h2d_recording {
+	struct holds holds;
 	h2d_packet_t *packets;
 	uint32_t count;
 	uint32_t capacity;
@@ -24,6 +34,7 @@ struct h2d_recording {
 
 struct h2d_graph {
 	h2d_device_t *device;
+	struct holds holds;
 	h2d_packet_t *packets;
 	uint32_t count;
 	void *kernel_arguments;
@@ -33,6 +44,12 @@ struct h2d_graph {
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
+
+static h2d_status_t not_recording(const h2d_stream_t *stream)
+{
+	return h2d_error(H2D_STATUS_INVALID_STATE, "stream %" PRIu64 " is not recording a graph",
+			 stream->state->identity);
+}
 
 h2d_status_t h2d_graph_begin_capture(h2d_stream_t *stream)
 {
@@ -104,14 +121,51 @@ h2d_status_t h2d_graph_record(h2d_stream_t *stream, const h2d_packet_t *packet,
 	return H2D_STATUS_SUCCESS;
 }
 
+static bool is_held(const struct holds *holds, const void *object)
+{
+	for (uint32_t i = 0; i < holds->count; i++)
+		if (holds->entries[i].object == object)
+			return true;
+	return false;
+}
+
+h2d_status_t h2d_graph_hold(h2d_stream_t *stream, void *object, void (*release)(void *object),
+			    bool *first)
+{
+	struct h2d_recording *recording =
+	    atomic_load_explicit(&stream->state->recording, memory_order_relaxed);
+
+	if (recording == NULL)
+		return not_recording(stream);
+	struct holds *holds = &recording->holds;
+	*first = !is_held(holds, object);
+	if (!*first)
+		return H2D_STATUS_SUCCESS;
+	struct hold *entries =
+	    realloc(holds->entries, (holds->count + 1) * sizeof(holds->entries[0]));
+	if (entries == NULL)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for what a recording uses");
+	entries[holds->count++] = (struct hold){object, release};
+	holds->entries = entries;
+	return H2D_STATUS_SUCCESS;
+}
+
+static void release_holds(struct holds *holds)
+{
+	for (uint32_t i = 0; i < holds->count; i++)
+		holds->entries[i].release(holds->entries[i].object);
+	free(holds->entries);
+}
+
 static void free_recording(struct h2d_recording *recording)
 {
+	release_holds(&recording->holds);
 	free(recording->packets);
 	free(recording->kernel_arguments);
 	free(recording);
 }
 
-/* Gives the graph its kernel arguments and packets; the recording keeps neither of its packets. */
+/* Gives the graph its kernel arguments, and hands it the packets and the held objects. */
 static h2d_status_t fill_graph(h2d_graph_t *graph, struct h2d_recording *recording)
 {
 	h2d_status_t status = h2d_device_create_signal(graph->device, 0, &graph->completion);
@@ -127,6 +181,8 @@ static h2d_status_t fill_graph(h2d_graph_t *graph, struct h2d_recording *recordi
 	graph->packets = recording->packets;
 	graph->count = recording->count;
 	recording->packets = NULL;
+	graph->holds = recording->holds;
+	recording->holds = (struct holds){0};
 	for (uint32_t i = 0; i < graph->count; i++) {
 		hsa_kernel_dispatch_packet_t *dispatch = &graph->packets[i].dispatch;
 		size_t offset = (size_t)dispatch->kernarg_address;
@@ -139,6 +195,7 @@ static h2d_status_t fill_graph(h2d_graph_t *graph, struct h2d_recording *recordi
 
 static void free_graph(h2d_graph_t *graph)
 {
+	release_holds(&graph->holds);
 	h2d_device_free(graph->device, graph->kernel_arguments);
 	h2d_device_destroy_signal(graph->completion);
 	free(graph->packets);
@@ -154,8 +211,7 @@ h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **graph)
 	struct h2d_recording *recording =
 	    atomic_load_explicit(&state->recording, memory_order_relaxed);
 	if (recording == NULL)
-		return h2d_error(H2D_STATUS_INVALID_STATE,
-				 "stream %" PRIu64 " is not recording a graph", state->identity);
+		return not_recording(stream);
 	atomic_store_explicit(&state->recording, NULL, memory_order_relaxed);
 
 	h2d_graph_t *created = calloc(1, sizeof(*created));

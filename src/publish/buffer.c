@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "hsa/graph.h"
 #include "publish/group.h"
 #include "publish/reason.h"
 #include "publish/shape.h"
@@ -110,7 +111,7 @@ static h2d_status_t make_buffer(h2d_owner_t *owner, const h2d_buffer_description
 	}
 	status = h2d_group_make(owner, buffer->name, &buffer, 1, &buffer->single);
 	if (status != H2D_STATUS_SUCCESS) {
-		owner->buffer_count--;
+		h2d_owner_remove_buffer(owner, buffer);
 		h2d_buffer_free(buffer);
 		return status;
 	}
@@ -195,6 +196,85 @@ h2d_status_t h2d_buffer_wrap(h2d_owner_t *owner, const h2d_buffer_description_t 
 			return status;
 	}
 	return make_buffer(owner, description, &shape, host, device, buffer);
+}
+
+/* ---- recordings and destroying --------------------------------------------------------------- */
+
+static void end_use_in_recording(void *object)
+{
+	h2d_buffer_t *buffer = object;
+
+	/* Release pairs with the acquire of h2d_buffer_check_unrecorded(): the replays are over. */
+	atomic_fetch_sub_explicit(&buffer->recordings, 1, memory_order_release);
+}
+
+h2d_status_t h2d_buffer_use_in_recording(h2d_buffer_t *buffer, h2d_stream_t *stream)
+{
+	h2d_status_t status;
+	bool first;
+
+	if (!buffer || !stream)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_buffer_use_in_recording: an argument is NULL");
+	if (h2d_stream_device(stream) != buffer->owner->device)
+		return h2d_error(H2D_STATUS_WRONG_DEVICE,
+				 "buffer '%s' of owner '%s': the recording is of another device",
+				 buffer->name, buffer->owner->name);
+	status = h2d_graph_hold(stream, buffer, end_use_in_recording, &first);
+	if (status == H2D_STATUS_SUCCESS && first)
+		atomic_fetch_add_explicit(&buffer->recordings, 1, memory_order_relaxed);
+	return status;
+}
+
+h2d_status_t h2d_buffer_check_unrecorded(const h2d_buffer_t *buffer)
+{
+	/* Acquire pairs with the release of end_use_in_recording(). */
+	uint32_t recordings = atomic_load_explicit(&buffer->recordings, memory_order_acquire);
+
+	if (recordings == 0)
+		return H2D_STATUS_SUCCESS;
+	return h2d_error(H2D_STATUS_INVALID_STATE,
+			 "buffer '%s' of owner '%s' is used by %" PRIu32
+			 " recordings: destroy their graphs first",
+			 buffer->name, buffer->owner->name, recordings);
+}
+
+/* INVALID_STATE if a group other than the implicit one holds the buffer. */
+static h2d_status_t check_ungrouped(const h2d_buffer_t *buffer)
+{
+	const h2d_owner_t *owner = buffer->owner;
+	uint32_t i;
+
+	for (i = 0; i < owner->group_count; i++) {
+		const h2d_group_t *group = owner->groups[i];
+
+		if (group != buffer->single && h2d_group_position(group, buffer) < group->size)
+			return h2d_error(H2D_STATUS_INVALID_STATE,
+					 "buffer '%s' of owner '%s' is in group '%s': destroy the "
+					 "group first",
+					 buffer->name, owner->name, group->name);
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_buffer_destroy(h2d_buffer_t *buffer)
+{
+	h2d_status_t status;
+
+	if (!buffer)
+		return H2D_STATUS_SUCCESS;
+	status = h2d_owner_check_idle(buffer->owner, "destroy buffers after h2d_owner_rebuild");
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_ungrouped(buffer);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_buffer_check_unrecorded(buffer);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	h2d_owner_remove_group(buffer->owner, buffer->single);
+	h2d_group_free(buffer->single);
+	h2d_owner_remove_buffer(buffer->owner, buffer);
+	h2d_buffer_free(buffer);
+	return H2D_STATUS_SUCCESS;
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@
 #ifndef H2DPUB_SRC_PUBLISH_BUFFER_H
 #define H2DPUB_SRC_PUBLISH_BUFFER_H
 
+#include <stdatomic.h>
+
 #include "publish/owner.h"
 #include "publish/registry.h"
 
@@ -20,7 +22,7 @@ typedef struct h2d_runs {
 
 struct h2d_buffer {
 	h2d_owner_t *owner;
-	uint32_t index; /* in the owner's ledger */
+	uint32_t index; /* its bit in the owner's ledger */
 	char *name;
 	uint8_t *source;
 	uint8_t *destination;
@@ -37,6 +39,7 @@ struct h2d_buffer {
 	h2d_interval_t source_interval;
 	h2d_interval_t destination_interval;
 	h2d_group_t *single; /* the implicit group with this one member */
+	_Atomic uint32_t recordings; /* that read or write its memory */
 
 	/*
 	 * For direct copies: gate is 0 once the packets before the copies have ended, copied counts
@@ -49,6 +52,9 @@ struct h2d_buffer {
 	hsa_signal_t copied;
 	h2d_packet_t direct_packets[H2D_DIRECT_PACKETS];
 };
+
+/* INVALID_STATE if a recording uses the buffer. */
+h2d_status_t h2d_buffer_check_unrecorded(const h2d_buffer_t *buffer);
 
 /* Frees a buffer that is no longer any owner's. */
 void h2d_buffer_free(h2d_buffer_t *buffer);

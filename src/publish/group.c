@@ -40,8 +40,8 @@ h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *
 	group->counts = calloc(entries, sizeof(*group->counts));
 	group->measured_counts = calloc(entries, sizeof(*group->measured_counts));
 	group->bytes = calloc(entries, sizeof(*group->bytes));
-	group->position_count = owner->buffer_count;
-	group->position = calloc(owner->buffer_count + 1, sizeof(*group->position));
+	group->position_count = 64 * owner->ledger_words;
+	group->position = calloc(group->position_count + 1, sizeof(*group->position));
 	if (!group->name || !group->buffers || !group->ledger_index || !group->mask ||
 	    !group->published_mask || !group->in_use_mask || !group->capacity ||
 	    !group->bytes_per_count || !group->source || !group->destination || !group->counts ||
@@ -126,6 +126,20 @@ h2d_status_t h2d_group_create(h2d_owner_t *owner, const char *name, h2d_buffer_t
 	return h2d_group_make(owner, name, buffers, count, group);
 }
 
+h2d_status_t h2d_group_destroy(h2d_group_t *group)
+{
+	h2d_status_t status;
+
+	if (!group)
+		return H2D_STATUS_SUCCESS;
+	status = h2d_owner_check_idle(group->owner, "destroy groups after h2d_owner_rebuild");
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	h2d_owner_remove_group(group->owner, group);
+	h2d_group_free(group);
+	return H2D_STATUS_SUCCESS;
+}
+
 /* ---- looking --------------------------------------------------------------------------------- */
 
 h2d_backend_t h2d_group_transport(const h2d_group_t *group)
@@ -152,9 +166,7 @@ h2d_status_t h2d_group_set_count(h2d_group_t *group, const h2d_buffer_t *buffer,
 	if (!group || !buffer)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 				 "h2d_group_set_count: an argument is NULL");
-	position = buffer->owner == group->owner && buffer->index < group->position_count
-			   ? group->position[buffer->index]
-			   : group->size;
+	position = buffer->owner == group->owner ? h2d_group_position(group, buffer) : group->size;
 	if (position == group->size)
 		return h2d_error(H2D_STATUS_NOT_FOUND,
 				 "group '%s' of owner '%s' has no buffer '%s' of owner '%s'",

@@ -40,16 +40,23 @@ struct h2d_group {
 	uint64_t *in_use_mask;    /* the bits of active members */
 	bool described;           /* the transport's descriptors hold these bytes */
 
-	/* By buffer index: the buffer's position in this group, or the group's size. */
+	/* By buffer index: see h2d_group_position(). */
 	uint32_t *position;
 	uint32_t position_count;
 
 	h2d_backend_t transport;
+	bool transport_chosen; /* by the caller: selection leaves it alone */
 	const char *fallback_reason;
 	h2d_packed_t *packed;
 	h2d_pull_t *pull;
 	uint64_t in_flight_epoch; /* the owner's epoch: the GPU may still read the descriptors */
 };
+
+/* A buffer's position in a group of its owner; the group's size: it is not a member. */
+static inline uint32_t h2d_group_position(const h2d_group_t *group, const h2d_buffer_t *buffer)
+{
+	return buffer->index < group->position_count ? group->position[buffer->index] : group->size;
+}
 
 /* Makes a group and appends it to the owner's groups, without checking the members. */
 h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *const buffers[],

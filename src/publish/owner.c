@@ -127,6 +127,7 @@ static void free_owner(h2d_owner_t *owner)
 	free(owner->buffers);
 	free(owner->published);
 	free(owner->in_use);
+	free(owner->taken);
 	free(owner->name);
 	free(owner);
 }
@@ -225,6 +226,9 @@ h2d_status_t h2d_owner_destroy(h2d_owner_t *owner)
 
 	if (!owner)
 		return H2D_STATUS_SUCCESS;
+	status = h2d_owner_check_unrecorded(owner);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	if (!owner->drained) {
 		if (owner->state == H2D_OWNER_FAILED && owner->stream &&
 		    h2d_stream_check(owner->stream) == H2D_STATUS_SUCCESS)
@@ -245,33 +249,59 @@ static void *grow(void *array, uint32_t count, size_t entry_size)
 	return realloc(array, (count ? 2 * (size_t)count : 1) * entry_size);
 }
 
+/* Adds a word of 0 to one array of the ledger; false: out of memory. */
+static bool grow_bits(uint64_t **bits, uint32_t words)
+{
+	uint64_t *grown = grow(*bits, words, sizeof(*grown));
+
+	if (!grown)
+		return false;
+	*bits = grown;
+	grown[words] = 0;
+	return true;
+}
+
+/* The first free bit of the ledger, which need not exist yet. */
+static uint32_t free_index(const h2d_owner_t *owner)
+{
+	uint32_t index = 0;
+
+	while (index < 64 * owner->ledger_words && h2d_ledger_holds(owner->taken, index))
+		index++;
+	return index;
+}
+
 h2d_status_t h2d_owner_add_buffer(h2d_owner_t *owner, h2d_buffer_t *buffer)
 {
-	uint32_t count = owner->buffer_count, word = count / 64;
-	uint64_t *published, *in_use;
-	h2d_buffer_t **buffers;
+	uint32_t count = owner->buffer_count, words = owner->ledger_words;
+	uint32_t index = free_index(owner);
+	h2d_buffer_t **buffers = grow(owner->buffers, count, sizeof(h2d_buffer_t *));
 
-	buffers = grow(owner->buffers, count, sizeof(*buffers));
 	if (buffers)
 		owner->buffers = buffers;
-	published = grow(owner->published, word, sizeof(*published));
-	if (published)
-		owner->published = published;
-	in_use = grow(owner->in_use, word, sizeof(*in_use));
-	if (in_use)
-		owner->in_use = in_use;
-	if (!buffers || !published || !in_use)
+	if (!buffers || (index == 64 * words && (!grow_bits(&owner->published, words) ||
+						 !grow_bits(&owner->in_use, words) ||
+						 !grow_bits(&owner->taken, words))))
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "owner '%s': no memory for buffer '%s'",
 				 owner->name, buffer->name);
-	if (word == owner->ledger_words) {
-		owner->published[word] = 0;
-		owner->in_use[word] = 0;
-		owner->ledger_words = word + 1;
-	}
+	owner->ledger_words = index / 64 < words ? words : words + 1;
+	h2d_ledger_put(owner->taken, index, true);
 	owner->buffers[count] = buffer;
-	buffer->index = count;
+	buffer->index = index;
 	owner->buffer_count = count + 1;
 	return H2D_STATUS_SUCCESS;
+}
+
+void h2d_owner_remove_buffer(h2d_owner_t *owner, h2d_buffer_t *buffer)
+{
+	h2d_buffer_t **entry = owner->buffers;
+
+	while (*entry != buffer)
+		entry++;
+	owner->buffer_count--;
+	for (; entry < owner->buffers + owner->buffer_count; entry++)
+		entry[0] = entry[1];
+	h2d_ledger_put(owner->taken, buffer->index, false);
 }
 
 h2d_status_t h2d_owner_add_group(h2d_owner_t *owner, h2d_group_t *group)
@@ -287,6 +317,27 @@ h2d_status_t h2d_owner_add_group(h2d_owner_t *owner, h2d_group_t *group)
 	group->index = count;
 	owner->group_count = count + 1;
 	return H2D_STATUS_SUCCESS;
+}
+
+void h2d_owner_remove_group(h2d_owner_t *owner, h2d_group_t *group)
+{
+	uint32_t i;
+
+	owner->group_count--;
+	for (i = group->index; i < owner->group_count; i++) {
+		owner->groups[i] = owner->groups[i + 1];
+		owner->groups[i]->index = i;
+	}
+}
+
+h2d_status_t h2d_owner_check_unrecorded(const h2d_owner_t *owner)
+{
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+	uint32_t i;
+
+	for (i = 0; i < owner->buffer_count && status == H2D_STATUS_SUCCESS; i++)
+		status = h2d_buffer_check_unrecorded(owner->buffers[i]);
+	return status;
 }
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
@@ -323,10 +374,19 @@ h2d_status_t h2d_owner_wait_for_sources(h2d_owner_t *owner, h2d_stream_t *stream
 	return h2d_stream_wait_signal(stream, owner->completion, owner->timeout_ns, owner->name);
 }
 
+static void clear_ledger(h2d_owner_t *owner)
+{
+	uint32_t word;
+
+	for (word = 0; word < owner->ledger_words; word++) {
+		owner->published[word] = 0;
+		owner->in_use[word] = 0;
+	}
+}
+
 h2d_status_t h2d_owner_begin(h2d_owner_t *owner, h2d_stream_t *stream)
 {
 	h2d_status_t status;
-	uint32_t word;
 
 	if (!owner || !stream)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
@@ -350,10 +410,7 @@ h2d_status_t h2d_owner_begin(h2d_owner_t *owner, h2d_stream_t *stream)
 		owner->stream = stream;
 		owner->stream_identity = h2d_stream_identity(stream);
 	}
-	for (word = 0; word < owner->ledger_words; word++) {
-		owner->published[word] = 0;
-		owner->in_use[word] = 0;
-	}
+	clear_ledger(owner);
 	owner->thread = pthread_self();
 	owner->epoch++;
 	owner->state = H2D_OWNER_ACTIVE;
@@ -426,6 +483,30 @@ h2d_status_t h2d_owner_record(h2d_owner_t *owner, h2d_stream_t *stream)
 	status = h2d_owner_enqueue_completion(owner, stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return h2d_owner_fail_with(owner, status, "record");
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_owner_rebuild(h2d_owner_t *owner)
+{
+	h2d_status_t status;
+
+	if (!owner)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_owner_rebuild: owner is NULL");
+	if (owner->state == H2D_OWNER_IDLE)
+		return H2D_STATUS_SUCCESS;
+	if (owner->state != H2D_OWNER_SEALED)
+		return state_error(owner, "cannot rebuild", "");
+	status = check_stream(owner, owner->stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	/* Not the last completion alone: consumers enqueued since then read the destinations. */
+	status = h2d_owner_wait_for_sources(owner, owner->stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return h2d_owner_fail_with(owner, status, "rebuild");
+	clear_ledger(owner);
+	h2d_stream_release(owner->stream);
+	owner->stream = NULL;
+	owner->state = H2D_OWNER_IDLE;
 	return H2D_STATUS_SUCCESS;
 }
 

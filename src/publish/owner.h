@@ -35,13 +35,14 @@ struct h2d_owner {
 
 	/*
 	 * The ledger of the epoch, one bit a buffer: those that were published, and those whose
-	 * source the GPU may still read.
+	 * source the GPU may still read. The bits that buffers have are taken.
 	 */
 	uint64_t *published;
 	uint64_t *in_use;
+	uint64_t *taken;
 	uint32_t ledger_words;
 
-	h2d_buffer_t **buffers; /* by index, each with its implicit group among the groups */
+	h2d_buffer_t **buffers; /* each with its implicit group among the groups */
 	uint32_t buffer_count;
 	h2d_group_t **groups;
 	uint32_t group_count;
@@ -89,5 +90,12 @@ h2d_status_t h2d_owner_fail_with(h2d_owner_t *owner, h2d_status_t status, const 
 /* Appends a buffer / a group: takes it over. OUT_OF_MEMORY leaves it the caller's. */
 h2d_status_t h2d_owner_add_buffer(h2d_owner_t *owner, h2d_buffer_t *buffer);
 h2d_status_t h2d_owner_add_group(h2d_owner_t *owner, h2d_group_t *group);
+
+/* Gives it back to the caller. A buffer's groups must be gone. */
+void h2d_owner_remove_buffer(h2d_owner_t *owner, h2d_buffer_t *buffer);
+void h2d_owner_remove_group(h2d_owner_t *owner, h2d_group_t *group);
+
+/* INVALID_STATE if a recording uses one of the owner's buffers. */
+h2d_status_t h2d_owner_check_unrecorded(const h2d_owner_t *owner);
 
 #endif

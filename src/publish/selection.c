@@ -38,23 +38,12 @@ static void drop_pull(h2d_group_t *group)
 	group->pull = NULL;
 }
 
-h2d_status_t h2d_group_use_transport(h2d_group_t *group, h2d_backend_t transport,
-				     h2d_backend_t *chosen)
+/* Gives a group a transport, or direct and the reason why. */
+static h2d_status_t set_transport(h2d_group_t *group, h2d_backend_t transport)
 {
 	h2d_status_t status = H2D_STATUS_SUCCESS;
 	const char *reason = NULL;
 
-	if (!group)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_group_use_transport: group is NULL");
-	status = h2d_owner_check_idle(group->owner, "select transports during initialization");
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	if (!h2d_backend_name(transport))
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "group '%s' of owner '%s': %d is no H2D transport "
-				 "(packed, direct, pull)",
-				 group->name, group->owner->name, (int)transport);
 	if (transport != H2D_BACKEND_DIRECT)
 		reason = obstacle(group, transport);
 	if (reason)
@@ -71,8 +60,31 @@ h2d_status_t h2d_group_use_transport(h2d_group_t *group, h2d_backend_t transport
 		drop_pull(group);
 	group->transport = transport;
 	group->fallback_reason = reason;
+	return H2D_STATUS_SUCCESS;
+}
+
+h2d_status_t h2d_group_use_transport(h2d_group_t *group, h2d_backend_t transport,
+				     h2d_backend_t *chosen)
+{
+	h2d_status_t status;
+
+	if (!group)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "h2d_group_use_transport: group is NULL");
+	status = h2d_owner_check_idle(group->owner, "select transports during initialization");
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	if (!h2d_backend_name(transport))
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "group '%s' of owner '%s': %d is no H2D transport "
+				 "(packed, direct, pull)",
+				 group->name, group->owner->name, (int)transport);
+	status = set_transport(group, transport);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	group->transport_chosen = true;
 	if (chosen)
-		*chosen = transport;
+		*chosen = group->transport;
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -90,16 +102,16 @@ static bool is_subset(const h2d_group_t *small, const h2d_group_t *large)
 {
 	uint32_t i;
 
-	for (i = 0; i < small->size; i++) {
-		uint32_t index = small->ledger_index[i];
-
-		if (index >= large->position_count || large->position[index] == large->size)
+	for (i = 0; i < small->size; i++)
+		if (h2d_group_position(large, small->buffers[i]) == large->size)
 			return false;
-	}
 	return true;
 }
 
-/* Gives arenas to the groups that no larger packed group covers. */
+/*
+ * Gives arenas to the groups that no larger packed group covers. The others get none, whatever an
+ * earlier selection, before the owner was rebuilt, gave them.
+ */
 static h2d_status_t select_packed(h2d_owner_t *owner, h2d_group_t **groups)
 {
 	h2d_status_t status;
@@ -112,9 +124,10 @@ static h2d_status_t select_packed(h2d_owner_t *owner, h2d_group_t **groups)
 		for (j = 0; j < i && !covered; j++)
 			covered = groups[j]->transport == H2D_BACKEND_PACKED &&
 				  is_subset(groups[i], groups[j]);
-		if (covered)
+		if (groups[i]->transport_chosen)
 			continue;
-		status = h2d_group_use_transport(groups[i], H2D_BACKEND_PACKED, NULL);
+		status = set_transport(groups[i],
+				       covered ? H2D_BACKEND_DIRECT : H2D_BACKEND_PACKED);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}
@@ -135,7 +148,8 @@ h2d_status_t h2d_owner_select_transports(h2d_owner_t *owner)
 		return status;
 	if (owner->backend != H2D_BACKEND_PACKED) {
 		for (i = 0; i < owner->group_count && status == H2D_STATUS_SUCCESS; i++)
-			status = h2d_group_use_transport(owner->groups[i], owner->backend, NULL);
+			if (!owner->groups[i]->transport_chosen)
+				status = set_transport(owner->groups[i], owner->backend);
 		return status;
 	}
 	groups = calloc(owner->group_count, sizeof(h2d_group_t *));
