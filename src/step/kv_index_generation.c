@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "hsa/device.h"
+#include "hsa/stream.h"
 #include "step/kv_index_generation.h"
 
 /* As in kernels/kv_indices.cl. */
@@ -67,6 +68,7 @@ h2d_kv_index_generation_create(h2d_device_t *device,
 
 	*generation = (h2d_kv_index_generation_t){
 		.device = device,
+		.inputs = {description->inputs[0], description->inputs[1]},
 		.dispatch = {
 			.grid_size = {workgroups * WORKGROUP_SIZE, 1, 1},
 			.workgroup_size = {WORKGROUP_SIZE, 1, 1},
@@ -97,16 +99,31 @@ void h2d_kv_index_generation_destroy(h2d_kv_index_generation_t *generation)
 	*generation = (h2d_kv_index_generation_t){0};
 }
 
+static h2d_status_t keep_inputs(const h2d_kv_index_generation_t *generation, h2d_stream_t *stream)
+{
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+
+	for (int i = 0; i < 2 && status == H2D_STATUS_SUCCESS; i++)
+		if (generation->inputs[i])
+			status = h2d_buffer_use_in_recording(generation->inputs[i], stream);
+	return status;
+}
+
 h2d_status_t h2d_kv_index_generation_enqueue(const h2d_kv_index_generation_t *generation,
 					     h2d_stream_t *stream, uint32_t num_requests)
 {
 	h2d_dispatch_t dispatch = generation->dispatch;
+	h2d_status_t status = H2D_STATUS_SUCCESS;
 
 	if (h2d_stream_device(stream) != generation->device)
 		return h2d_error(H2D_STATUS_WRONG_DEVICE,
 				 "KV-index generation: the stream is of another device");
 	if (num_requests == 0)
 		return H2D_STATUS_SUCCESS;
+	if (h2d_stream_is_capturing(stream))
+		status = keep_inputs(generation, stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	dispatch.grid_size[1] = num_requests;
 	return h2d_stream_dispatch(stream, &dispatch);
 }

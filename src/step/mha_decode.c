@@ -53,8 +53,10 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 					    &mha_decode->block_tables);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	description.kv_indptr = h2d_buffer_device(buffers[H2D_MHA_DECODE_KV_INDPTR]);
-	description.block_tables = h2d_buffer_device(buffers[H2D_MHA_DECODE_BLOCK_TABLES]);
+	description.inputs[0] = buffers[H2D_MHA_DECODE_KV_INDPTR];
+	description.inputs[1] = buffers[H2D_MHA_DECODE_BLOCK_TABLES];
+	description.kv_indptr = h2d_buffer_device(description.inputs[0]);
+	description.block_tables = h2d_buffer_device(description.inputs[1]);
 	return h2d_kv_index_generation_create(runner->device, &description,
 					      &mha_decode->kv_index_generation);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "publish/owner.h"
 #include "step/runner.h"
 #include "step/runner_options.h"
 #include "step/serving_groups.h"
@@ -51,6 +52,12 @@ static h2d_status_t create_slot(h2d_runner_t *runner, uint32_t index)
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_serving_groups_create_unpacked(runner, slot);
 	return status;
+}
+
+/* A recording that uses a slot's buffers: nothing is to be drained or destroyed yet. */
+static h2d_status_t check_unrecorded(const h2d_runner_slot_t *slot)
+{
+	return slot->owner ? h2d_owner_check_unrecorded(slot->owner) : H2D_STATUS_SUCCESS;
 }
 
 /* A queue that has failed executes nothing more: then there is nothing to wait for. */
@@ -154,6 +161,8 @@ h2d_status_t h2d_runner_destroy(h2d_runner_t *runner)
 
 	if (!runner)
 		return H2D_STATUS_SUCCESS;
+	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
+		status = check_unrecorded(&runner->slots[i]);
 	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
 		status = drain_slot(&runner->slots[i]);
 	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
