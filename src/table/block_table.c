@@ -35,27 +35,33 @@ static void raise_id_bound(h2d_block_table_t *table, uint32_t bound)
 		table->id_bound = bound;
 }
 
+static size_t storage_size(uint64_t capacity)
+{
+	return sizeof(struct h2d_block_table_storage) + capacity * sizeof(int32_t);
+}
+
+/* Makes a row with these ids, and a storage of its own with room for more. */
 static h2d_status_t create_with_version(const int32_t *ids, uint32_t count, uint32_t capacity,
 					uint64_t version, h2d_block_table_t **out)
 {
 	h2d_block_table_t *table = malloc(sizeof(*table));
+	struct h2d_block_table_storage *storage = malloc(storage_size(capacity));
 
-	if (!table)
-		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a block table row");
-	table->ids = NULL;
-	if (capacity) {
-		table->ids = malloc(capacity * sizeof(*table->ids));
-		if (!table->ids) {
-			free(table);
-			return h2d_error(H2D_STATUS_OUT_OF_MEMORY,
-					 "no memory for a block table row of %u ids", capacity);
-		}
+	if (!table || !storage) {
+		free(table);
+		free(storage);
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY,
+				 "no memory for a block table row of %u ids", capacity);
 	}
+	atomic_init(&storage->references, 1);
+	storage->capacity = capacity;
+	storage->used = count;
 	if (count)
-		memcpy(table->ids, ids, count * sizeof(*ids));
+		memcpy(storage->ids, ids, count * sizeof(*ids));
 	table->version = version;
+	table->ids = storage->ids;
+	table->storage = storage;
 	table->length = count;
-	table->capacity = capacity;
 	table->id_bound = 0;
 	atomic_init(&table->references, 1);
 	*out = table;
@@ -94,28 +100,69 @@ h2d_status_t h2d_block_table_copy(const h2d_block_table_t *table, h2d_block_tabl
 	return status;
 }
 
+/* Makes another row of these ids that shares the storage. */
+static h2d_status_t share(const h2d_block_table_t *table, h2d_block_table_t **out)
+{
+	h2d_block_table_t *row = malloc(sizeof(*row));
+
+	if (!row)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a block table row");
+	row->version = table->version;
+	row->ids = table->ids;
+	row->storage = table->storage;
+	row->length = table->length;
+	row->id_bound = table->id_bound;
+	atomic_init(&row->references, 1);
+	/* Relaxed: the storage is reached through the row that is shared. */
+	atomic_fetch_add_explicit(&row->storage->references, 1, memory_order_relaxed);
+	*out = row;
+	return H2D_STATUS_SUCCESS;
+}
+
+/* A row of the same ids with room for more behind them, in the same storage if it has that. */
+static h2d_status_t begin_growth(const h2d_block_table_t *table, uint32_t more,
+				 h2d_block_table_t **out)
+{
+	uint64_t capacity = (uint64_t)table->length + more;
+	h2d_status_t status;
+
+	if (table->storage->used == table->length &&
+	    table->storage->capacity - table->length >= more)
+		return share(table, out);
+	/* A row that has grown will grow again. */
+	capacity += capacity / 4 + 16;
+	status = create_with_version(table->ids, table->length,
+				     capacity < UINT32_MAX ? (uint32_t)capacity : UINT32_MAX,
+				     table->version, out);
+	if (status == H2D_STATUS_SUCCESS)
+		(*out)->id_bound = table->id_bound;
+	return status;
+}
+
 h2d_status_t h2d_block_table_grow(const h2d_block_table_t *table, const void *tail,
 				  uint32_t tail_count, h2d_block_table_t **grown)
 {
 	uint32_t length = table ? table->length : 0;
+	h2d_block_table_t *row;
 	h2d_status_t status;
 
 	if (tail_count > UINT32_MAX - length)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "block table: %u ids and %u more, the limit is %u", length,
 				 tail_count, UINT32_MAX);
-	status = create_with_version(table ? table->ids : NULL, length, length + tail_count,
-				     table ? table->version : h2d_block_table_draw_version(), grown);
+	status = table ? begin_growth(table, tail_count, &row)
+		       : create_with_version(NULL, 0, tail_count, h2d_block_table_draw_version(),
+					     &row);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	if (table)
-		(*grown)->id_bound = table->id_bound;
 	if (tail_count)
-		memcpy((*grown)->ids + length, tail, tail_count * sizeof(*(*grown)->ids));
-	(*grown)->length = length + tail_count;
-	for (uint32_t i = length; i < (*grown)->length; i++)
-		(*grown)->ids[i] = (int32_t)le32toh((uint32_t)(*grown)->ids[i]);
-	raise_id_bound(*grown, h2d_largest_id((*grown)->ids + length, tail_count));
+		memcpy(row->ids + length, tail, tail_count * sizeof(*row->ids));
+	row->length = length + tail_count;
+	row->storage->used = row->length;
+	for (uint32_t i = length; i < row->length; i++)
+		row->ids[i] = (int32_t)le32toh((uint32_t)row->ids[i]);
+	raise_id_bound(row, h2d_largest_id(row->ids + length, tail_count));
+	*grown = row;
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -126,16 +173,23 @@ void h2d_block_table_retain(const h2d_block_table_t *table)
 				  memory_order_relaxed);
 }
 
-void h2d_block_table_release(const h2d_block_table_t *table)
+/* True for the last one. */
+static bool drop_reference(atomic_uint *references)
 {
-	h2d_block_table_t *row = (h2d_block_table_t *)table;
-
 	/*
 	 * Release orders this thread's reads before the decrement; acquire, in the thread that
 	 * frees, pairs with the releases of all others.
 	 */
-	if (row && atomic_fetch_sub_explicit(&row->references, 1, memory_order_acq_rel) == 1) {
-		free(row->ids);
+	return atomic_fetch_sub_explicit(references, 1, memory_order_acq_rel) == 1;
+}
+
+void h2d_block_table_release(const h2d_block_table_t *table)
+{
+	h2d_block_table_t *row = (h2d_block_table_t *)table;
+
+	if (row && drop_reference(&row->references)) {
+		if (drop_reference(&row->storage->references))
+			free(row->storage);
 		free(row);
 	}
 }
@@ -159,25 +213,26 @@ const int32_t *h2d_block_table_ids(const h2d_block_table_t *table)
 static h2d_status_t reserve(h2d_block_table_t *table, uint64_t more)
 {
 	uint64_t needed = table->length + more;
-	uint64_t capacity = table->capacity ? table->capacity : 8;
-	int32_t *ids;
+	uint64_t capacity = table->storage->capacity ? table->storage->capacity : 8;
+	struct h2d_block_table_storage *storage;
 
 	if (needed < more || needed > UINT32_MAX)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "block table: %u ids and %llu more, the limit is %u",
 				 table->length, (unsigned long long)more, UINT32_MAX);
-	if (needed <= table->capacity)
+	if (needed <= table->storage->capacity)
 		return H2D_STATUS_SUCCESS;
 	while (capacity < needed)
 		capacity *= 2;
 	if (capacity > UINT32_MAX)
 		capacity = UINT32_MAX;
-	ids = realloc(table->ids, capacity * sizeof(*ids));
-	if (!ids)
+	storage = realloc(table->storage, storage_size(capacity));
+	if (!storage)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a block table row of %llu ids",
 				 (unsigned long long)needed);
-	table->ids = ids;
-	table->capacity = (uint32_t)capacity;
+	storage->capacity = (uint32_t)capacity;
+	table->storage = storage;
+	table->ids = storage->ids;
 	return H2D_STATUS_SUCCESS;
 }
 

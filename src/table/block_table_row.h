@@ -7,11 +7,22 @@
 
 #include <h2dpub/block_table.h>
 
+/*
+ * Where ids lie. Rows of one lineage that a decoder has grown one from the other share it: each
+ * reads the ids up to its own length, which nobody writes any more.
+ */
+struct h2d_block_table_storage {
+	atomic_uint references;
+	uint32_t capacity;
+	uint32_t used; /* up to the length of the longest row; kept by h2d_block_table_grow() only */
+	int32_t ids[];
+};
+
 struct h2d_block_table {
 	uint64_t version;
-	int32_t *ids;
+	int32_t *ids; /* of the storage */
+	struct h2d_block_table_storage *storage;
 	uint32_t length;
-	uint32_t capacity;
 	/*
 	 * No id, read as unsigned, is above it. So whether a row stays below a limit is known without
 	 * reading ids, whichever table it stands in and wherever.
@@ -31,8 +42,9 @@ uint64_t h2d_block_table_draw_version(void);
 
 /*
  * A new row of the same lineage: the ids of table, then tail, little-endian int32 of any alignment.
- * table NULL: a row of tail alone with a new version. For the decoder, whose rows are never
- * changed otherwise.
+ * table NULL: a row of tail alone with a new version. For rows that are made here only and never
+ * changed otherwise, by one thread at a time: it writes behind the ids of table, which others may
+ * read meanwhile.
  */
 h2d_status_t h2d_block_table_grow(const h2d_block_table_t *table, const void *tail,
 				  uint32_t tail_count, h2d_block_table_t **grown);
