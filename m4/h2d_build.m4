@@ -9,11 +9,19 @@ AC_DEFUN([H2D_WARNINGS], [
 
 AC_DEFUN([H2D_SANITIZERS], [
 	SANITIZER_CFLAGS=
+	AS_IF([test "x$enable_sanitizers$enable_tsan" = xyesyes],
+		[AC_MSG_ERROR([--enable-sanitizers and --enable-tsan exclude each other])])
 	AS_IF([test "x$enable_sanitizers" = xyes], [
 		SANITIZER_CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"
 	])
+	AS_IF([test "x$enable_tsan" = xyes], [
+		SANITIZER_CFLAGS="-fsanitize=thread -fno-omit-frame-pointer"
+		# gcc warns of fences, which ThreadSanitizer does not follow; clang knows no such warning.
+		WARNING_CFLAGS="$WARNING_CFLAGS -Wno-tsan -Wno-unknown-warning-option"
+	])
 	AC_SUBST([SANITIZER_CFLAGS])
-	AM_CONDITIONAL([SANITIZERS], [test "x$enable_sanitizers" = xyes])
+	AM_CONDITIONAL([SANITIZERS], [test "x$SANITIZER_CFLAGS" != x])
+	AM_CONDITIONAL([TSAN], [test "x$enable_tsan" = xyes])
 ])
 
 AC_DEFUN([H2D_VERSION_SCRIPT], [

@@ -288,7 +288,8 @@ START_TEST(full_queue_ends_in_an_error_and_nothing_is_written)
 	check_success(dispatch_log_append(&log, stream, next++));
 	check_status(dispatch_log_append(&log, stream, next), H2D_STATUS_QUEUE_FULL);
 	check_status(h2d_stream_synchronize(stream), H2D_STATUS_QUEUE_FULL);
-	h2d_device_store_signal(gate, 0);
+	/* Release: pairs with the packet processor's acquire, which then takes the ring's slots. */
+	hsa_signal_store_screlease(gate, 0);
 	while (h2d_stream_synchronize(stream) != H2D_STATUS_SUCCESS)
 		;
 	dispatch_log_check(&log, next);

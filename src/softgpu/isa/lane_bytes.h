@@ -6,6 +6,38 @@
 #include "wave.h"
 
 /*
+ * One host access. Kernels order their accesses among each other by rules that ThreadSanitizer does
+ * not know, so to it they are atomic ones: races with the host and with DMA engines, whose accesses
+ * are plain, are still found.
+ */
+#ifdef __SANITIZE_THREAD__
+#define SOFTGPU_ACCESS(type, name)                                                                 \
+	static inline void softgpu_load_##name(type *value, const uint8_t *host)                   \
+	{                                                                                          \
+		*value = __atomic_load_n((const type *)(const void *)host, __ATOMIC_RELAXED);      \
+	}                                                                                          \
+	static inline void softgpu_store_##name(uint8_t *host, type value)                         \
+	{                                                                                          \
+		__atomic_store_n((type *)(void *)host, value, __ATOMIC_RELAXED);                   \
+	}
+#else
+#define SOFTGPU_ACCESS(type, name)                                                                 \
+	static inline void softgpu_load_##name(type *value, const uint8_t *host)                   \
+	{                                                                                          \
+		memcpy(value, host, sizeof(*value));                                               \
+	}                                                                                          \
+	static inline void softgpu_store_##name(uint8_t *host, type value)                         \
+	{                                                                                          \
+		memcpy(host, &value, sizeof(value));                                               \
+	}
+#endif
+
+SOFTGPU_ACCESS(uint8_t, byte)
+SOFTGPU_ACCESS(uint16_t, half)
+SOFTGPU_ACCESS(uint32_t, dword)
+SOFTGPU_ACCESS(uint64_t, pair)
+
+/*
  * The bytes of one lane between memory of the host and registers, in host accesses of up to 8
  * bytes. No access reads what a narrower one has just written: the host would stall.
  */
@@ -14,26 +46,28 @@ static inline __attribute__((always_inline)) void softgpu_read_lane(const uint8_
 								    uint32_t (*out)[SOFTGPU_LANES],
 								    unsigned int lane)
 {
+	uint8_t byte;
 	uint16_t half;
 	uint32_t dword;
 	uint64_t pair;
 
 	if (bytes == 1) {
-		out[0][lane] = *host;
+		softgpu_load_byte(&byte, host);
+		out[0][lane] = byte;
 		return;
 	}
 	if (bytes == 2) {
-		memcpy(&half, host, sizeof(half));
+		softgpu_load_half(&half, host);
 		out[0][lane] = half;
 		return;
 	}
 	for (unsigned int i = 0; i + 1 < bytes / 4; i += 2) {
-		memcpy(&pair, host + 4 * i, sizeof(pair));
+		softgpu_load_pair(&pair, host + 4 * i);
 		out[i][lane] = (uint32_t)pair;
 		out[i + 1][lane] = (uint32_t)(pair >> 32);
 	}
 	if (bytes / 4 % 2 == 1) {
-		memcpy(&dword, host + bytes - 4, sizeof(dword));
+		softgpu_load_dword(&dword, host + bytes - 4);
 		out[bytes / 4 - 1][lane] = dword;
 	}
 }
@@ -42,23 +76,22 @@ static inline __attribute__((always_inline)) void
 softgpu_write_lane(uint8_t *host, unsigned int bytes, const uint32_t (*in)[SOFTGPU_LANES],
 		   unsigned int lane)
 {
-	uint16_t half = (uint16_t)in[0][lane];
 	uint64_t pair;
 
 	if (bytes == 1) {
-		*host = (uint8_t)half;
+		softgpu_store_byte(host, (uint8_t)in[0][lane]);
 		return;
 	}
 	if (bytes == 2) {
-		memcpy(host, &half, sizeof(half));
+		softgpu_store_half(host, (uint16_t)in[0][lane]);
 		return;
 	}
 	for (unsigned int i = 0; i + 1 < bytes / 4; i += 2) {
 		pair = in[i][lane] | (uint64_t)in[i + 1][lane] << 32;
-		memcpy(host + 4 * i, &pair, sizeof(pair));
+		softgpu_store_pair(host + 4 * i, pair);
 	}
 	if (bytes / 4 % 2 == 1)
-		memcpy(host + bytes - 4, &in[bytes / 4 - 1][lane], 4);
+		softgpu_store_dword(host + bytes - 4, in[bytes / 4 - 1][lane]);
 }
 
 #endif

@@ -72,8 +72,9 @@ bool softgpu_signal_complete(const struct softgpu_gpu *gpu, hsa_signal_t signal,
 	object = signal_object(&access, signal, address);
 	if (!object || !read_interrupt(&access, object, &interrupt, address))
 		return false;
-	object->start_ts = start;
-	object->end_ts = end;
+	/* Relaxed: packets that share a signal may end at the same time; one of them stays. */
+	__atomic_store_n(&object->start_ts, start, __ATOMIC_RELAXED);
+	__atomic_store_n(&object->end_ts, end, __ATOMIC_RELAXED);
 	/* Release: pairs with the acquire of the waiter, which then sees the packet's results. */
 	atomic_fetch_sub_explicit(signal_value(object), 1, memory_order_acq_rel);
 	raise_interrupt(gpu, &interrupt);
