@@ -21,6 +21,8 @@ static h2d_status_t create_groups(const h2d_runner_t *runner, h2d_runner_slot_t 
 		status = h2d_mha_decode_create(runner, slot, &slot->mha_decode);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_prefill_inputs_create_kernels(runner, slot, &slot->prefill_inputs);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_serving_groups_create(runner, slot);
 	for (uint32_t i = 0; i < runner->options.num_groups && status == H2D_STATUS_SUCCESS; i++) {
 		h2d_group_t *group;
 
@@ -81,6 +83,7 @@ static h2d_status_t destroy_slot(h2d_runner_slot_t *slot)
 		return status;
 	h2d_token_inputs_destroy(&slot->token_inputs);
 	h2d_prefill_inputs_destroy(&slot->prefill_inputs);
+	h2d_serving_groups_destroy(slot);
 	h2d_mha_decode_destroy(&slot->mha_decode);
 	h2d_slot_free_lists(slot);
 	*slot = (h2d_runner_slot_t){0};

@@ -9,6 +9,7 @@
 #include "step/mla.h"
 #include "step/mrope.h"
 #include "step/prefill_inputs.h"
+#include "step/tbo.h"
 #include "step/token_inputs.h"
 
 typedef struct h2d_named_group {
@@ -28,6 +29,7 @@ typedef struct h2d_runner_slot {
 	h2d_mha_decode_t mha_decode;
 	h2d_mla_t mla;
 	h2d_mrope_t mrope;
+	h2d_tbo_t tbo;
 } h2d_runner_slot_t;
 
 /*
