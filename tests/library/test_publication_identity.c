@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "publication_case.h"
+#include "publish/group.h"
 
 #define OMITTED H2D_COUNT_OMITTED
 
@@ -263,6 +264,7 @@ START_TEST(P27_other_device_rejects_before_publication)
 	struct pair pair = pair_open("slot", (h2d_backend_t)_i);
 	h2d_device_t *other = NULL;
 	h2d_stream_t *stream = NULL;
+	h2d_graph_t *graph = NULL;
 	uint32_t count = 0;
 
 	check_success(h2d_device_count(&count));
@@ -282,6 +284,12 @@ START_TEST(P27_other_device_rejects_before_publication)
 	check_success(publish_two(pair.group, fixture_stream, 16, 16));
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 	check_fails(h2d_owner_resume(pair.owner, stream), H2D_STATUS_WRONG_DEVICE, "wrong device");
+	ck_assert_int_eq(h2d_owner_state(pair.owner), H2D_OWNER_SEALED);
+	check_success(h2d_graph_begin_capture(stream));
+	check_fails(h2d_buffer_use_in_recording(pair.a, stream), H2D_STATUS_WRONG_DEVICE,
+		    "buffer 'a'");
+	check_success(h2d_graph_end_capture(stream, &graph));
+	check_success(h2d_graph_destroy(graph));
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 41);
 	expect_values(h2d_buffer_device(pair.b), 0, 16, 42);
 	check_success(h2d_stream_destroy(stream));
@@ -344,6 +352,101 @@ START_TEST(begin_and_resume_are_refused_during_capture)
 }
 END_TEST
 
+/* ---- late preparation ------------------------------------------------------------------------ */
+
+/* The owner is as finish left it. */
+static void expect_sealed(const struct pair *pair, const h2d_publication_totals_t *totals)
+{
+	h2d_publication_totals_t now;
+
+	h2d_owner_get_totals(pair->owner, &now);
+	ck_assert_mem_eq(&now, totals, sizeof(now));
+	ck_assert_int_eq(h2d_owner_state(pair->owner), H2D_OWNER_SEALED);
+	ck_assert_uint_eq(h2d_owner_epoch(pair->owner), 1);
+	ck_assert_uint_eq(h2d_buffer_published_epoch(pair->a), 1);
+	ck_assert_uint_eq(h2d_buffer_published_epoch(pair->b), 0);
+}
+
+/* An epoch in which a was published; late is the group of b alone. */
+static struct pair late_pair(h2d_backend_t backend, h2d_group_t **late)
+{
+	struct pair pair = pair_make("slot", backend);
+
+	check_success(h2d_group_create(pair.owner, "late", &pair.b, 1, late));
+	check_success(h2d_owner_select_transports(pair.owner));
+	check_success(h2d_owner_begin(pair.owner, fixture_stream));
+	fill_source(pair.a, 51);
+	check_success(h2d_buffer_publish(pair.a, fixture_stream, 16, NULL));
+	check_success(h2d_owner_finish(pair.owner, fixture_stream));
+	return pair;
+}
+
+START_TEST(refused_late_preparation_leaves_the_epoch_sealed)
+{
+	h2d_group_t *late = NULL;
+	struct pair pair = late_pair((h2d_backend_t)_i, &late);
+	h2d_publication_totals_t totals;
+	h2d_stream_t *other = NULL;
+	h2d_graph_t *graph = NULL;
+
+	check_success(h2d_stream_create(fixture_device, NULL, &other));
+	h2d_owner_get_totals(pair.owner, &totals);
+	/* What a producer asks before it resumes: without the checks of an active epoch. */
+	check_success(h2d_group_check_fresh(late));
+	check_fails(h2d_group_check_fresh(pair.group), H2D_STATUS_ALREADY_PUBLISHED, "buffer 'a'");
+	check_fails(h2d_group_check_writable(late, fixture_stream), H2D_STATUS_INVALID_STATE,
+		    "sealed");
+	expect_sealed(&pair, &totals);
+	rejected_on_thread(&pair, FOREIGN_RESUME);
+	expect_sealed(&pair, &totals);
+	check_fails(h2d_owner_resume(pair.owner, other), H2D_STATUS_WRONG_STREAM,
+		    "original owner stream");
+	expect_sealed(&pair, &totals);
+	check_success(h2d_graph_begin_capture(fixture_stream));
+	check_fails(h2d_owner_resume(pair.owner, fixture_stream), H2D_STATUS_CAPTURE_ACTIVE,
+		    "capture");
+	rejected_on_thread(&pair, FOREIGN_RESUME); /* the thread is checked first */
+	check_success(h2d_graph_end_capture(fixture_stream, &graph));
+	check_success(h2d_graph_destroy(graph));
+	expect_sealed(&pair, &totals);
+
+	check_success(h2d_owner_resume(pair.owner, fixture_stream));
+	check_success(h2d_group_check_writable(late, fixture_stream));
+	fill_source(pair.b, 52);
+	check_success(h2d_group_publish(late, fixture_stream, (int64_t[]){7}, NULL));
+	check_fails(h2d_group_check_fresh(late), H2D_STATUS_ALREADY_PUBLISHED, "buffer 'b'");
+	check_success(h2d_owner_finish(pair.owner, fixture_stream));
+	ck_assert_uint_eq(h2d_owner_epoch(pair.owner), 1);
+	expect_values(h2d_buffer_device(pair.a), 0, 16, 51);
+	expect_values(h2d_buffer_device(pair.b), 0, 7, 52);
+	expect_values((int32_t *)h2d_buffer_device(pair.b) + 7, 0, 9, 0);
+	check_success(h2d_stream_destroy(other));
+}
+END_TEST
+
+/* The body of a late preparation gave up after it wrote its source. */
+START_TEST(abandoned_late_preparation_fails_the_owner)
+{
+	h2d_group_t *late = NULL;
+	struct pair pair = late_pair((h2d_backend_t)_i, &late);
+
+	check_success(h2d_owner_resume(pair.owner, fixture_stream));
+	fill_source(pair.b, 62);
+	check_success(h2d_owner_fail(pair.owner));
+	check_fails(h2d_group_publish(late, fixture_stream, (int64_t[]){16}, NULL),
+		    H2D_STATUS_INVALID_STATE, "failed");
+	check_fails(h2d_owner_finish(pair.owner, fixture_stream), H2D_STATUS_INVALID_STATE,
+		    "failed");
+	check_fails(h2d_owner_resume(pair.owner, fixture_stream), H2D_STATUS_INVALID_STATE,
+		    "failed");
+	check_fails(h2d_owner_begin(pair.owner, fixture_stream), H2D_STATUS_INVALID_STATE,
+		    "failed");
+	check_success(h2d_owner_drain(pair.owner));
+	expect_values(h2d_buffer_device(pair.a), 0, 16, 51);
+	expect_values(h2d_buffer_device(pair.b), 0, 16, 0);
+}
+END_TEST
+
 static Suite *identity_suite(void)
 {
 	Suite *suite = suite_create("publication identity");
@@ -363,6 +466,8 @@ static Suite *identity_suite(void)
 			    P26_capture_and_other_thread_reject_without_consuming_publication, 0,
 			    BACKENDS);
 	tcase_add_loop_test(tcase, begin_and_resume_are_refused_during_capture, 0, BACKENDS);
+	tcase_add_loop_test(tcase, refused_late_preparation_leaves_the_epoch_sealed, 0, BACKENDS);
+	tcase_add_loop_test(tcase, abandoned_late_preparation_fails_the_owner, 0, BACKENDS);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(devices, two_devices_setup, case_teardown);
 	tcase_set_timeout(devices, 60);
