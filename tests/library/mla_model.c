@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Random MLA batches, and what their steps must leave in device memory. */
+/* Random decode batches, and what their steps must leave in device memory. */
 #include "mla_model.h"
+
+#include <stdio.h>
 
 static const h2d_runner_options_t *options_of(const step_world_t *world)
 {
@@ -77,14 +79,17 @@ void mla_case_random(mla_case_t *mla_case, uint64_t *state, const h2d_runner_opt
 void mla_world_add_kv_indices(step_world_t *world)
 {
 	const h2d_runner_options_t *options = options_of(world);
+	const bool mla = options->attention == H2D_ATTENTION_MLA;
 	const size_t pages = (options->max_model_length - 1) / options->page_size + 1;
 	const void *device[STEP_MAX_SLOTS];
 
 	for (uint32_t slot = 0; slot < options->slots; slot++) {
-		h2d_mla_decode_step_t view;
+		h2d_mha_decode_step_t mha_view = {0};
+		h2d_mla_decode_step_t mla_view = {0};
 
-		check_success(h2d_mla_decode_view(world->runner, slot, &view));
-		device[slot] = view.kv_indices;
+		check_success(mla ? h2d_mla_decode_view(world->runner, slot, &mla_view)
+				  : h2d_mha_decode_view(world->runner, slot, &mha_view));
+		device[slot] = mla ? mla_view.kv_indices : mha_view.kv_indices;
 	}
 	step_world_add(world, "kv_indices", device,
 		       options->max_requests * pages * sizeof(int32_t));
@@ -106,20 +111,42 @@ static int64_t kv_slot(const h2d_runner_options_t *options, const int32_t *ids, 
 	return (int64_t)ids[local / block_size] * block_size + local % block_size;
 }
 
-static void expect_requests(step_world_t *world, const mla_case_t *mla_case, uint32_t running)
+/* Requests [first, first + width) of the padded batch, and the prefix of their arrays' names. */
+typedef struct part {
+	step_world_t *world;
+	const mla_case_t *mla_case;
+	const char *prefix;
+	uint32_t first;
+	uint32_t width;
+} part_t;
+
+static bool is_real(const part_t *part, uint32_t request)
 {
-	const h2d_runner_options_t *options = options_of(world);
+	return part->first + request < part->mla_case->batch.num_requests;
+}
+
+static void expect(const part_t *part, const char *name, const void *bytes, size_t size)
+{
+	char full_name[64];
+
+	snprintf(full_name, sizeof(full_name), "%s%s", part->prefix, name);
+	step_expect(part->world, full_name, bytes, size);
+}
+
+static void expect_requests(const part_t *part)
+{
+	const h2d_runner_options_t *options = options_of(part->world);
 	const int32_t page_size = (int32_t)options->page_size;
 	int32_t context_lens[MLA_MAX_REQUESTS] = {0};
 	int32_t last_page_lens[MLA_MAX_REQUESTS] = {0};
 	int32_t kv_indptr[MLA_MAX_REQUESTS + 1] = {0};
 	int32_t g_kv_indptr[MLA_MAX_REQUESTS + 1] = {0};
 
-	for (uint32_t i = 0; i < running; i++) {
+	for (uint32_t i = 0; i < part->width; i++) {
 		int32_t local = 0;
 
-		if (i < mla_case->batch.num_requests) {
-			context_lens[i] = context(mla_case, i);
+		if (is_real(part, i)) {
+			context_lens[i] = context(part->mla_case, part->first + i);
 			local = mla_local_length(options, context_lens[i]);
 			last_page_lens[i] = local % page_size;
 			if (local > 0 && last_page_lens[i] == 0)
@@ -130,85 +157,133 @@ static void expect_requests(step_world_t *world, const mla_case_t *mla_case, uin
 		kv_indptr[i + 1] = kv_indptr[i] + local / page_size + (local % page_size > 0);
 		g_kv_indptr[i + 1] = g_kv_indptr[i] + context_lens[i];
 	}
-	step_expect(world, "context_lens", context_lens, running * sizeof(int32_t));
-	step_expect(world, "kv_last_page_lens", last_page_lens, running * sizeof(int32_t));
-	step_expect(world, "kv_indptr", kv_indptr, (running + 1) * sizeof(int32_t));
+	expect(part, "context_lens", context_lens, part->width * sizeof(int32_t));
+	expect(part, "kv_indptr", kv_indptr, (part->width + 1) * sizeof(int32_t));
+	if (options->attention == H2D_ATTENTION_MLA)
+		expect(part, "kv_last_page_lens", last_page_lens, part->width * sizeof(int32_t));
 	if (options->dcp_size > 1)
-		step_expect(world, "g_kv_indptr", g_kv_indptr, (running + 1) * sizeof(int32_t));
+		expect(part, "g_kv_indptr", g_kv_indptr, (part->width + 1) * sizeof(int32_t));
 }
 
-static void expect_tokens(step_world_t *world, const mla_case_t *mla_case, uint32_t running)
+/* What sub-batches have as well; the arrays of the whole batch alone follow below. */
+static void expect_slots_and_selection(const part_t *part)
 {
-	const h2d_runner_options_t *options = options_of(world);
-	const int32_t width = (int32_t)options->query_length;
+	const h2d_runner_options_t *options = options_of(part->world);
+	const uint32_t width = options->query_length;
 	const int32_t topk = (int32_t)options->index_topk;
-	const size_t tokens = (size_t)running * options->query_length;
+	const uint32_t tokens = part->width * width;
 	int64_t slot_mapping[MLA_MAX_TOKENS];
-	int64_t positions[MLA_MAX_TOKENS] = {0};
-	int32_t batch_ids[MLA_MAX_TOKENS];
-	int32_t local_lens[MLA_MAX_TOKENS] = {0};
 	int32_t sparse_kv_indptr[MLA_MAX_TOKENS + 1] = {0};
 
 	ck_assert_uint_le(tokens, MLA_MAX_TOKENS);
-	for (size_t t = 0; t < tokens; t++) {
-		const uint32_t request = (uint32_t)(t / options->query_length);
+	for (uint32_t t = 0; t < tokens; t++) {
+		const uint32_t request = part->first + t / width;
 		int32_t selected = 0;
 
 		slot_mapping[t] = -1;
-		batch_ids[t] = -1;
-		if (request < mla_case->batch.num_requests) {
-			positions[t] = context(mla_case, request) - width + (int32_t)t % width;
-			batch_ids[t] = (int32_t)request;
-			if (!mla_case->batch.dummy)
-				slot_mapping[t] = kv_slot(options, mla_case->ids[request],
-							  (int32_t)positions[t]);
-			local_lens[t] = mla_local_length(options, (int32_t)positions[t] + 1);
-			selected = positions[t] + 1 > topk ? topk : (int32_t)positions[t] + 1;
+		if (is_real(part, t / width)) {
+			const int32_t position = context(part->mla_case, request) -
+						 (int32_t)(width - t % width);
+
+			if (!part->mla_case->batch.dummy)
+				slot_mapping[t] = kv_slot(options, part->mla_case->ids[request],
+							  position);
+			selected = position + 1 > topk ? topk : position + 1;
 		}
 		sparse_kv_indptr[t + 1] = sparse_kv_indptr[t] + selected;
 	}
-	step_expect(world, "slot_mapping", slot_mapping, tokens * sizeof(int64_t));
+	expect(part, "slot_mapping", slot_mapping, tokens * sizeof(int64_t));
+	if (topk > 0)
+		expect(part, "sparse_kv_indptr", sparse_kv_indptr, (tokens + 1) * sizeof(int32_t));
+}
+
+static void expect_tokens(const part_t *part)
+{
+	const h2d_runner_options_t *options = options_of(part->world);
+	const uint32_t width = options->query_length;
+	const uint32_t tokens = part->width * width;
+	int64_t positions[MLA_MAX_TOKENS] = {0};
+	int32_t batch_ids[MLA_MAX_TOKENS];
+	int32_t local_lens[MLA_MAX_TOKENS] = {0};
+
+	for (uint32_t t = 0; t < tokens; t++) {
+		batch_ids[t] = -1;
+		if (!is_real(part, t / width))
+			continue;
+		positions[t] = context(part->mla_case, t / width) - (int32_t)(width - t % width);
+		batch_ids[t] = (int32_t)(t / width);
+		local_lens[t] = mla_local_length(options, (int32_t)positions[t] + 1);
+	}
 	if (!options->mrope)
-		step_expect(world, "positions", positions, tokens * sizeof(int64_t));
-	if (topk == 0)
-		return;
-	step_expect(world, "batch_id_per_q_token", batch_ids, tokens * sizeof(int32_t));
-	step_expect(world, "sparse_kv_indptr", sparse_kv_indptr, (tokens + 1) * sizeof(int32_t));
-	if (options->dcp_size > 1)
-		step_expect(world, "dcp_local_context_lens", local_lens, tokens * sizeof(int32_t));
+		expect(part, "positions", positions, tokens * sizeof(int64_t));
+	if (options->index_topk > 0)
+		expect(part, "batch_id_per_q_token", batch_ids, tokens * sizeof(int32_t));
+	if (options->index_topk > 0 && options->dcp_size > 1)
+		expect(part, "dcp_local_context_lens", local_lens, tokens * sizeof(int32_t));
+}
+
+static void expect_tables(const part_t *part)
+{
+	const h2d_runner_options_t *options = options_of(part->world);
+	const size_t columns = (options->max_model_length - 1) / options->block_size + 1;
+	int32_t *table = calloc(part->width * columns + 1, sizeof(*table));
+
+	ck_assert_ptr_nonnull(table);
+	for (uint32_t i = 0; i < part->width; i++) {
+		if (is_real(part, i))
+			memcpy(table + i * columns, part->mla_case->ids[part->first + i],
+			       part->mla_case->lengths[part->first + i] * sizeof(*table));
+	}
+	expect(part, "block_tables", table, part->width * columns * sizeof(*table));
+	free(table);
 }
 
 void mla_expect_decode(step_world_t *world, const mla_case_t *mla_case, uint32_t running)
 {
-	const h2d_runner_options_t *options = options_of(world);
-	const size_t columns = (options->max_model_length - 1) / options->block_size + 1;
-	int32_t *table = calloc(running * columns + 1, sizeof(*table));
+	const part_t whole = {world, mla_case, "", 0, running};
 
-	ck_assert_ptr_nonnull(table);
-	expect_requests(world, mla_case, running);
-	expect_tokens(world, mla_case, running);
-	for (uint32_t i = 0; i < mla_case->batch.num_requests; i++)
-		memcpy(table + i * columns, mla_case->ids[i],
-		       mla_case->lengths[i] * sizeof(*table));
-	step_expect(world, "block_tables", table, running * columns * sizeof(*table));
-	free(table);
+	expect_requests(&whole);
+	expect_slots_and_selection(&whole);
+	expect_tokens(&whole);
+	expect_tables(&whole);
 }
 
-void mla_expect_kv_indices(step_world_t *world, const mla_case_t *mla_case)
+void mla_expect_sub_batch(step_world_t *world, const mla_case_t *mla_case, const char *prefix,
+			  uint32_t first, uint32_t width)
+{
+	const part_t part = {world, mla_case, prefix, first, width};
+	const int32_t query_length = (int32_t)options_of(world)->query_length;
+	int32_t cu_seqlens_q[MLA_MAX_REQUESTS + 1] = {0};
+
+	for (uint32_t i = 0; i < width; i++)
+		cu_seqlens_q[i + 1] = cu_seqlens_q[i] + (is_real(&part, i) ? query_length : 0);
+	expect(&part, "cu_seqlens_q", cu_seqlens_q, (width + 1) * sizeof(int32_t));
+	expect_requests(&part);
+	expect_slots_and_selection(&part);
+	expect_tables(&part);
+	mla_expect_kv_indices(world, mla_case, prefix, first, width);
+}
+
+void mla_expect_kv_indices(step_world_t *world, const mla_case_t *mla_case, const char *prefix,
+			   uint32_t first, uint32_t width)
 {
 	const h2d_runner_options_t *options = options_of(world);
+	const part_t part = {world, mla_case, prefix, first, width};
 	const int32_t page_size = (int32_t)options->page_size;
 	const int32_t ratio = (int32_t)(options->block_size / options->page_size);
 	int32_t indices[MLA_MAX_REQUESTS * MLA_MAX_BLOCKS * 16];
 	size_t count = 0;
 
-	for (uint32_t i = 0; i < mla_case->batch.num_requests; i++) {
-		const int32_t local = mla_local_length(options, context(mla_case, i));
+	for (uint32_t i = first; i < first + width; i++) {
+		const int32_t local =
+			is_real(&part, i - first)
+				? mla_local_length(options, context(mla_case, i))
+				: 0;
 
 		for (int32_t page = 0; page * page_size < local; page++) {
 			ck_assert_uint_lt(count, sizeof(indices) / sizeof(indices[0]));
 			indices[count++] = mla_case->ids[i][page / ratio] * ratio + page % ratio;
 		}
 	}
-	step_expect(world, "kv_indices", indices, count * sizeof(*indices));
+	expect(&part, "kv_indices", indices, count * sizeof(*indices));
 }

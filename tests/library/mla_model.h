@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random MLA batches, and what their steps must leave in device memory: worked out by dealing out
+ * Random decode batches of MLA, or MHA, and what their steps must leave in device memory: worked out by dealing out
  * every token of every context to its rank, apart from the library's code.
  */
 #ifndef H2DPUB_TESTS_MLA_MODEL_H
@@ -40,6 +40,11 @@ void mla_world_add_kv_indices(step_world_t *world);
 
 /* Enters what publishing a decode, and then generating its KV indices, must change. */
 void mla_expect_decode(step_world_t *world, const mla_case_t *mla_case, uint32_t running);
-void mla_expect_kv_indices(step_world_t *world, const mla_case_t *mla_case);
+void mla_expect_kv_indices(step_world_t *world, const mla_case_t *mla_case, const char *prefix,
+			   uint32_t first, uint32_t width);
+
+/* All of that for requests [first, first + width), whose arrays' names have this prefix. */
+void mla_expect_sub_batch(step_world_t *world, const mla_case_t *mla_case, const char *prefix,
+			  uint32_t first, uint32_t width);
 
 #endif

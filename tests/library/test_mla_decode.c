@@ -121,7 +121,7 @@ START_TEST(A01_decode_csr_delayed_slot_reuse)
 		ck_assert_int_eq(step.max_context_length,
 				 14 + 3 * (int32_t)first.batch.num_requests + i);
 		mla_expect_decode(world, &first, step.graph_requests);
-		mla_expect_kv_indices(world, &first);
+		mla_expect_kv_indices(world, &first, "", 0, step.graph_requests);
 		/* Else the next step of another slot follows at once. */
 		if (i % 2 == 1)
 			step_world_check(world, "step");
@@ -160,7 +160,7 @@ START_TEST(A01_random_decodes_every_byte)
 		generate_kv_indices(world, graphs, &step);
 		check_success(h2d_runner_record(world->runner, fixture_stream));
 		mla_expect_decode(world, &mla_case, step.graph_requests);
-		mla_expect_kv_indices(world, &mla_case);
+		mla_expect_kv_indices(world, &mla_case, "", 0, step.graph_requests);
 		snprintf(what, sizeof(what), "seed %llu, step %d", (unsigned long long)seed, i);
 		step_world_check(world, what);
 	}
