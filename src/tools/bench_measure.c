@@ -80,7 +80,7 @@ int bench_measure(struct bench_case cases[], uint32_t count, uint32_t rounds, vo
 	return 0;
 }
 
-__attribute__((noinline)) static void bench_measured(const struct bench_case *bench_case, void *context)
+__attribute__((noinline)) void bench_measured(const struct bench_case *bench_case, void *context)
 {
 	bench_case->call(context);
 }

@@ -27,6 +27,7 @@ int bench_measure(struct bench_case cases[], uint32_t count, uint32_t rounds, vo
  * collect: valgrind --tool=callgrind --toggle-collect=bench_measured.
  */
 void bench_count(const struct bench_case *bench_case, uint32_t calls, void *context);
+void bench_measured(const struct bench_case *bench_case, void *context);
 
 /* In nanoseconds. */
 double bench_median(struct bench_case *bench_case);

@@ -59,16 +59,18 @@ int main(void)
 	snprintf(directory, sizeof(directory), "%s/tests/fuzz/corpus", source ? source : ".");
 	count = scandir(directory, &entries, NULL, alphasort);
 	for (int i = 0; i < count; i++) {
-		if (entries[i]->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-		if (!run_file(path)) {
-			printf("not ");
-			failures++;
+		if (entries[i]->d_name[0] != '.') {
+			bool passed;
+
+			snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
+			passed = run_file(path);
+			failures += !passed;
+			printf("%sok %d - %s\n", passed ? "" : "not ", ++number, entries[i]->d_name);
 		}
-		printf("ok %d - %s\n", ++number, entries[i]->d_name);
 		free(entries[i]);
 	}
+	if (count >= 0)
+		free(entries);
 	printf("1..%d\n", number);
 	return number > 0 && failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
