@@ -100,8 +100,10 @@ static h2d_status_t create_half(const h2d_runner_t *runner, h2d_runner_slot_t *s
 					    &half->block_tables);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	description.kv_indptr = h2d_buffer_device(half->members[H2D_TBO_KV_INDPTR]);
-	description.block_tables = h2d_buffer_device(half->members[H2D_TBO_BLOCK_TABLES]);
+	description.inputs[0] = half->members[H2D_TBO_KV_INDPTR];
+	description.inputs[1] = half->members[H2D_TBO_BLOCK_TABLES];
+	description.kv_indptr = h2d_buffer_device(description.inputs[0]);
+	description.block_tables = h2d_buffer_device(description.inputs[1]);
 	return h2d_kv_index_generation_create(runner->device, &description,
 					      &half->kv_index_generation);
 }

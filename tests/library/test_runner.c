@@ -304,10 +304,16 @@ START_TEST(runner_is_kept_by_a_graph_that_reads_its_buffers)
 	h2d_runner_options_t options = valid_options();
 	h2d_runner_t *runner = make_runner(&options);
 	h2d_graph_t *graph = NULL;
+	void *ids = NULL;
 
+	check_success(h2d_device_allocate(fixture_device, 8 * sizeof(int32_t), &ids));
 	forward(runner);
 	check_success(h2d_graph_begin_capture(fixture_stream));
-	check_success(h2d_mha_decode_enqueue_kv_indices(runner, fixture_stream, 2, 6));
+	if (_i == 0)
+		check_success(h2d_mha_decode_enqueue_kv_indices(runner, fixture_stream, 2, 6));
+	else
+		check_success(h2d_sampling_enqueue_greedy_correction(runner, fixture_stream, 2, 8,
+								     ids, ids));
 	check_success(h2d_graph_end_capture(fixture_stream, &graph));
 	check_status(h2d_runner_destroy(runner), H2D_STATUS_INVALID_STATE);
 	check_message("of owner 'slot 2' is used by 1 recordings");
@@ -315,6 +321,7 @@ START_TEST(runner_is_kept_by_a_graph_that_reads_its_buffers)
 		forward(runner);
 	check_success(h2d_graph_destroy(graph));
 	check_success(h2d_runner_destroy(runner));
+	check_success(h2d_device_free(fixture_device, ids));
 }
 END_TEST
 
@@ -339,7 +346,7 @@ static Suite *runner_suite(void)
 	tcase_add_test(slots, refused_begin_does_not_move);
 	tcase_add_loop_test(slots, groups_are_found_by_name_in_the_current_slot, 0, 3);
 	tcase_add_test(slots, runner_with_a_failed_slot_can_be_destroyed);
-	tcase_add_test(slots, runner_is_kept_by_a_graph_that_reads_its_buffers);
+	tcase_add_loop_test(slots, runner_is_kept_by_a_graph_that_reads_its_buffers, 0, 2);
 	suite_add_tcase(suite, slots);
 	return suite;
 }
