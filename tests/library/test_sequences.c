@@ -8,164 +8,40 @@
  */
 #include <stdio.h>
 
-#include "hsa/kernel_arguments.h"
-#include "publication_case.h"
+#include "sequence_world.h"
 
-#define SLOTS       2
-#define MEMBERS     4
-#define GROUPS      2
 #define MAXIMUM_OPS 14
-#define REPLAYS     MAXIMUM_OPS
-#define TIMEOUT_NS  UINT64_C(20000000000)
 
-/* Flat byte buffers with odd sizes; the third is above the pack limit when it is full. */
-static const uint32_t sizes[MEMBERS] = {200, 3001, 70007, 64};
-static const uint32_t offsets[MEMBERS] = {0, 256, 3328, 73344};
-#define SNAPSHOT 73408
-
-/* Group 0 has all members, group 1 the first two; so under packed, group 1 is covered: direct. */
-static const uint32_t group_sizes[GROUPS] = {4, 2};
-
-enum kind { NEXT_EPOCH, PUBLISH, REPUBLISH, REPLAY, GPU_WRITE, FINISH_AND_RESUME, KINDS };
+enum kind {
+	NEXT_EPOCH,
+	PUBLISH,
+	REPUBLISH,
+	REPUBLISH_GROUP,
+	REPLAY,
+	GPU_WRITE,
+	FINISH_AND_RESUME,
+	PUBLISH_LATE, /* into the sealed epoch of the other slot, which is resumed for it */
+	KINDS
+};
 
 struct operation {
 	enum kind kind;
 	uint32_t slot;   /* REPLAY, GPU_WRITE */
-	uint32_t group;  /* PUBLISH */
+	uint32_t group;  /* PUBLISH, REPUBLISH_GROUP, PUBLISH_LATE */
 	uint32_t member; /* REPUBLISH, GPU_WRITE */
 	int64_t counts[MEMBERS];
 };
-
-/* ---- the world: what the library and the GPU do ---------------------------------------------- */
-
-static struct {
-	h2d_registry_t *registry;
-	h2d_owner_t *owner[SLOTS];
-	h2d_buffer_t *buffer[SLOTS][MEMBERS];
-	h2d_group_t *group[SLOTS][GROUPS];
-	h2d_graph_t *graph[SLOTS]; /* the consumer: copies all destinations to `seen` */
-	uint8_t *seen;
-	uint8_t *snapshots; /* of `seen` after each replay */
-	uint8_t *constants; /* what GPU writes write */
-	struct h2d_pull_arguments *arguments[REPLAYS + MAXIMUM_OPS];
-} world;
-
-static struct h2d_pull_arguments *new_arguments(uint32_t members)
-{
-	void *memory = NULL;
-	struct h2d_pull_arguments *arguments;
-
-	check_success(h2d_device_allocate_host(
-		fixture_device, sizeof(*arguments) + members * sizeof(arguments->member[0]), &memory));
-	arguments = memory;
-	arguments->members = members;
-	return arguments;
-}
-
-/* A kernel that copies, as consumers read and write; enqueued or recorded. */
-static h2d_status_t enqueue_copy(const struct h2d_pull_arguments *arguments)
-{
-	h2d_dispatch_t dispatch = {
-		.grid_size = {0, 1, 1},
-		.workgroup_size = {H2D_CHUNK_WORKGROUP_SIZE, 1, 1},
-		.kernel_arguments = arguments,
-		.kernel_arguments_size =
-			sizeof(*arguments) + arguments->members * sizeof(arguments->member[0]),
-	};
-
-	for (uint32_t i = 0; i < arguments->members; i++)
-		dispatch.grid_size[0] += (uint32_t)h2d_chunk_count(arguments->member[i].bytes) *
-					 H2D_CHUNK_WORKGROUP_SIZE;
-	check_success(h2d_device_get_kernel(fixture_device, "h2d_pull", &dispatch.kernel));
-	return h2d_stream_dispatch(fixture_stream, &dispatch);
-}
-
-static void record_consumer(uint32_t slot)
-{
-	struct h2d_pull_arguments *arguments = new_arguments(MEMBERS);
-
-	for (uint32_t i = 0; i < MEMBERS; i++)
-		arguments->member[i] = (struct h2d_pull_member){
-			.source = (uintptr_t)h2d_buffer_device(world.buffer[slot][i]),
-			.destination = (uintptr_t)world.seen + offsets[i],
-			.bytes = sizes[i],
-		};
-	check_success(h2d_graph_begin_capture(fixture_stream));
-	check_success(enqueue_copy(arguments));
-	check_success(h2d_graph_end_capture(fixture_stream, &world.graph[slot]));
-	check_success(h2d_device_free(fixture_device, arguments));
-}
-
-static void make_world(h2d_backend_t backend)
-{
-	static const char *const names[SLOTS][MEMBERS] = {{"a0", "a1", "a2", "a3"},
-							  {"b0", "b1", "b2", "b3"}};
-	void *memory = NULL;
-
-	check_success(h2d_registry_create(&world.registry));
-	check_success(h2d_device_allocate(fixture_device, SNAPSHOT, &memory));
-	world.seen = memory;
-	check_success(h2d_device_allocate(fixture_device, REPLAYS * SNAPSHOT, &memory));
-	world.snapshots = memory;
-	check_success(h2d_device_allocate(fixture_device, 70007 + 256, &memory));
-	world.constants = memory;
-	for (uint32_t slot = 0; slot < SLOTS; slot++) {
-		h2d_owner_options_t options = {.name = slot ? "slot 1" : "slot 0",
-					       .backend = backend,
-					       .timeout_ns = TIMEOUT_NS,
-					       .omit_end_fence = slot == 1};
-
-		check_success(h2d_owner_create(fixture_device, world.registry, &options,
-					       &world.owner[slot]));
-		for (uint32_t i = 0; i < MEMBERS; i++) {
-			h2d_buffer_description_t description = {.name = names[slot][i],
-								.element_size = 1,
-								.dimensions = 1,
-								.shape = {sizes[i]},
-								.unit = H2D_COUNT_BYTES};
-
-			check_success(h2d_buffer_allocate(world.owner[slot], &description,
-							  &world.buffer[slot][i]));
-		}
-		for (uint32_t g = 0; g < GROUPS; g++)
-			check_success(h2d_group_create(world.owner[slot], g ? "pair" : "all",
-						       world.buffer[slot], group_sizes[g],
-						       &world.group[slot][g]));
-		check_success(h2d_owner_select_transports(world.owner[slot]));
-		record_consumer(slot);
-	}
-	for (uint32_t i = 0; i < REPLAYS + MAXIMUM_OPS; i++)
-		world.arguments[i] = new_arguments(1);
-}
-
-static void destroy_world(void)
-{
-	for (uint32_t slot = 0; slot < SLOTS; slot++) {
-		if (h2d_owner_state(world.owner[slot]) == H2D_OWNER_ACTIVE)
-			check_success(h2d_owner_fail(world.owner[slot]));
-		if (h2d_owner_state(world.owner[slot]) == H2D_OWNER_FAILED)
-			check_success(h2d_owner_drain(world.owner[slot]));
-		check_success(h2d_graph_destroy(world.graph[slot]));
-		check_success(h2d_owner_destroy(world.owner[slot]));
-	}
-	check_success(h2d_stream_synchronize(fixture_stream));
-	for (uint32_t i = 0; i < REPLAYS + MAXIMUM_OPS; i++)
-		check_success(h2d_device_free(fixture_device, world.arguments[i]));
-	check_success(h2d_device_free(fixture_device, world.seen));
-	check_success(h2d_device_free(fixture_device, world.snapshots));
-	check_success(h2d_device_free(fixture_device, world.constants));
-	check_success(h2d_registry_destroy(world.registry));
-}
 
 /* ---- the model: what must come out ----------------------------------------------------------- */
 
 static struct {
 	uint8_t device[SLOTS][SNAPSHOT];
-	uint8_t source[SLOTS][SNAPSHOT];
+	uint8_t source[SLOTS][SOURCE_SIZE]; /* at the same offsets */
 	uint8_t snapshot[REPLAYS][SNAPSHOT];
 	bool published[SLOTS][MEMBERS];
 	bool in_use[SLOTS][MEMBERS];
 	bool in_flight[SLOTS][GROUPS];
+	bool has_epoch[SLOTS]; /* in this sequence */
 	uint32_t slot; /* whose epoch is open */
 	bool open;
 	uint32_t replays;
@@ -176,21 +52,28 @@ static struct {
 /* Which groups share descriptors between publications of several members. */
 static bool has_descriptors(h2d_backend_t backend, uint32_t group)
 {
-	return backend == H2D_BACKEND_PULL || (backend == H2D_BACKEND_PACKED && group == 0);
+	return (backend == H2D_BACKEND_PULL && group < 2) ||
+	       (backend == H2D_BACKEND_PACKED && group == 0);
 }
 
-static h2d_status_t expected_status(h2d_backend_t backend, const struct operation *operation)
+static h2d_status_t expected_status(h2d_backend_t backend, const struct operation *operation,
+				    bool with_reasons)
 {
 	uint32_t active = 0;
 
 	for (uint32_t i = 0; i < group_sizes[operation->group]; i++) {
-		if (operation->counts[i] == H2D_COUNT_OMITTED)
+		const uint32_t member = group_members[operation->group][i];
+
+		if (operation->counts[member] == H2D_COUNT_OMITTED)
 			continue;
-		if (model.published[model.slot][i])
+		if (model.published[model.slot][member] && !with_reasons)
 			return H2D_STATUS_ALREADY_PUBLISHED;
-		if (operation->counts[i] < 0 || operation->counts[i] > (int64_t)sizes[i])
+		if (model.in_use[model.slot][member])
+			return H2D_STATUS_SOURCE_IN_USE;
+		if (operation->counts[member] < 0 ||
+		    operation->counts[member] > (int64_t)capacities[member])
 			return H2D_STATUS_OUT_OF_RANGE;
-		active += operation->counts[i] > 0;
+		active += operation->counts[member] > 0;
 	}
 	if (active > 1 && has_descriptors(backend, operation->group) &&
 	    model.in_flight[model.slot][operation->group])
@@ -200,13 +83,15 @@ static h2d_status_t expected_status(h2d_backend_t backend, const struct operatio
 
 static void model_publication(uint32_t member, int64_t count)
 {
-	uint32_t slot = model.slot;
+	uint8_t *device = model.device[model.slot] + offsets[member];
+	const uint8_t *source = model.source[model.slot] + offsets[member];
 
-	model.published[slot][member] = true;
-	model.in_use[slot][member] = count > 0;
-	if (count > 0)
-		memcpy(model.device[slot] + offsets[member], model.source[slot] + offsets[member],
-		       (size_t)count);
+	model.published[model.slot][member] = true;
+	model.in_use[model.slot][member] = count > 0;
+	if (member != STRIDED)
+		memcpy(device, source, (size_t)count);
+	for (int64_t row = 0; member == STRIDED && row < count; row++)
+		memcpy(device + row * DEVICE_PITCH, source + row * SOURCE_PITCH, ROW_BYTES);
 }
 
 /* ---- running a sequence ---------------------------------------------------------------------- */
@@ -232,9 +117,9 @@ static void write_source(uint32_t slot, uint32_t member)
 {
 	uint8_t *host = h2d_buffer_host(world.buffer[slot][member]);
 
-	for (uint32_t i = 0; i < sizes[member]; i++)
+	for (uint32_t i = 0; i < source_sizes[member]; i++)
 		model.source[slot][offsets[member] + i] = (uint8_t)(model.pattern + 7 * i);
-	memcpy(host, model.source[slot] + offsets[member], sizes[member]);
+	memcpy(host, model.source[slot] + offsets[member], source_sizes[member]);
 	model.pattern += 31;
 }
 
@@ -246,6 +131,7 @@ static bool next_epoch(void)
 	}
 	EXPECT(h2d_owner_begin(world.owner[model.slot], fixture_stream), H2D_STATUS_SUCCESS);
 	model.open = true;
+	model.has_epoch[model.slot] = true;
 	memset(model.published[model.slot], 0, sizeof(model.published[0]));
 	memset(model.in_use[model.slot], 0, sizeof(model.in_use[0]));
 	memset(model.in_flight[model.slot], 0, sizeof(model.in_flight[0]));
@@ -254,30 +140,49 @@ static bool next_epoch(void)
 	return true;
 }
 
-static bool publish(h2d_backend_t backend, const struct operation *operation)
+static bool publish(h2d_backend_t backend, const struct operation *operation, const char *reason)
 {
-	h2d_status_t expected = expected_status(backend, operation);
+	h2d_status_t expected = expected_status(backend, operation, reason != NULL);
+	const char *const reasons[] = {reason, reason, reason, reason};
+	int64_t counts[4];
 	uint32_t active = 0;
 
-	EXPECT(h2d_group_publish(world.group[model.slot][operation->group], fixture_stream,
-				 operation->counts, NULL),
+	for (uint32_t i = 0; i < group_sizes[operation->group]; i++)
+		counts[i] = operation->counts[group_members[operation->group][i]];
+	EXPECT(h2d_group_publish(world.group[model.slot][operation->group], fixture_stream, counts,
+				 reason ? reasons : NULL),
 	       expected);
 	if (expected != H2D_STATUS_SUCCESS)
 		return true;
 	for (uint32_t i = 0; i < group_sizes[operation->group]; i++) {
-		if (operation->counts[i] == H2D_COUNT_OMITTED)
+		if (counts[i] == H2D_COUNT_OMITTED)
 			continue;
-		model_publication(i, operation->counts[i]);
-		active += operation->counts[i] > 0;
+		model_publication(group_members[operation->group][i], counts[i]);
+		active += counts[i] > 0;
 	}
 	if (active > 1 && has_descriptors(backend, operation->group))
 		model.in_flight[model.slot][operation->group] = true;
 	return true;
 }
 
+/* Acquires a member, which the GPU may be reading, and writes new bytes. */
+static bool correct(uint32_t member)
+{
+	uint32_t slot = model.slot;
+
+	EXPECT(h2d_buffer_acquire_write(world.buffer[slot][member], fixture_stream, "corrected"),
+	       H2D_STATUS_SUCCESS);
+	if (model.in_use[slot][member])
+		memset(model.in_flight[slot], 0, sizeof(model.in_flight[slot]));
+	model.in_use[slot][member] = false;
+	write_source(slot, member);
+	return true;
+}
+
 static bool republish(const struct operation *operation)
 {
 	uint32_t slot = model.slot, member = operation->member;
+	int64_t count = operation->counts[0] % capacities[member];
 	h2d_buffer_t *buffer = world.buffer[slot][member];
 
 	if (model.published[slot][member]) {
@@ -287,15 +192,40 @@ static bool republish(const struct operation *operation)
 			EXPECT(h2d_buffer_publish(buffer, fixture_stream, 1, "too early"),
 			       H2D_STATUS_SOURCE_IN_USE);
 	}
-	EXPECT(h2d_buffer_acquire_write(buffer, fixture_stream, "corrected"), H2D_STATUS_SUCCESS);
-	if (model.in_use[slot][member])
-		memset(model.in_flight[slot], 0, sizeof(model.in_flight[slot]));
-	model.in_use[slot][member] = false;
-	write_source(slot, member);
-	EXPECT(h2d_buffer_publish(buffer, fixture_stream, operation->counts[0] % sizes[member],
-				  "corrected"),
-	       H2D_STATUS_SUCCESS);
-	model_publication(member, operation->counts[0] % sizes[member]);
+	if (!correct(member))
+		return false;
+	EXPECT(h2d_buffer_publish(buffer, fixture_stream, count, "corrected"), H2D_STATUS_SUCCESS);
+	model_publication(member, count);
+	return true;
+}
+
+/* Acquires all that it publishes, or all but one: then the group may have to be refused. */
+static bool republish_group(h2d_backend_t backend, const struct operation *operation)
+{
+	for (uint32_t i = 0; i < group_sizes[operation->group]; i++) {
+		const uint32_t member = group_members[operation->group][i];
+
+		if (operation->counts[member] != H2D_COUNT_OMITTED && member != operation->member &&
+		    !correct(member))
+			return false;
+	}
+	return publish(backend, operation, "corrected");
+}
+
+static bool publish_late(h2d_backend_t backend, const struct operation *operation)
+{
+	uint32_t current = model.slot, other = (current + 1) % SLOTS;
+	bool passed;
+
+	if (!model.has_epoch[other])
+		return true;
+	EXPECT(h2d_owner_resume(world.owner[other], fixture_stream), H2D_STATUS_SUCCESS);
+	model.slot = other;
+	passed = publish(backend, operation, NULL);
+	model.slot = current;
+	if (!passed)
+		return false;
+	EXPECT(h2d_owner_finish(world.owner[other], fixture_stream), H2D_STATUS_SUCCESS);
 	return true;
 }
 
@@ -337,9 +267,13 @@ static bool run_operation(h2d_backend_t backend, const struct operation *operati
 	case NEXT_EPOCH:
 		return next_epoch();
 	case PUBLISH:
-		return publish(backend, operation);
+		return publish(backend, operation, NULL);
 	case REPUBLISH:
 		return republish(operation);
+	case REPUBLISH_GROUP:
+		return republish_group(backend, operation);
+	case PUBLISH_LATE:
+		return publish_late(backend, operation);
 	case REPLAY:
 		return replay(operation);
 	case GPU_WRITE:
@@ -422,19 +356,21 @@ static int64_t random_count(uint64_t *state, uint32_t member)
 	case 2:
 		return 0;
 	case 3:
-		return sizes[member];
+		return capacities[member];
 	case 4:
-		return fixture_random(state) % 8 ? 1 : (int64_t)sizes[member] + 1;
+		return fixture_random(state) % 8 ? 1 : (int64_t)capacities[member] + 1;
 	default:
-		return (int64_t)fixture_random_between(state, 1, sizes[member]);
+		return (int64_t)fixture_random_between(state, 1, capacities[member]);
 	}
 }
 
 static struct operation random_operation(uint64_t *state)
 {
 	/* Publications and replays are the commonest. */
-	static const enum kind kinds[] = {NEXT_EPOCH, NEXT_EPOCH, PUBLISH,   PUBLISH, PUBLISH,
-					  REPUBLISH,  REPLAY,     GPU_WRITE, REPLAY,  FINISH_AND_RESUME};
+	static const enum kind kinds[] = {NEXT_EPOCH,	   NEXT_EPOCH, PUBLISH,	  PUBLISH,
+					  PUBLISH,	   REPUBLISH,  REPLAY,	  REPLAY,
+					  REPUBLISH_GROUP, GPU_WRITE,  GPU_WRITE, FINISH_AND_RESUME,
+					  PUBLISH_LATE};
 	struct operation operation = {
 		.kind = kinds[fixture_random(state) % (sizeof(kinds) / sizeof(kinds[0]))],
 		.slot = (uint32_t)(fixture_random(state) % SLOTS),
@@ -451,20 +387,30 @@ static struct operation random_operation(uint64_t *state)
 
 static void print_operation(const struct operation *operation)
 {
-	static const char *const names[KINDS] = {"next epoch", "publish", "republish",
-						 "replay",     "write",   "finish and resume"};
+	static const char *const names[KINDS] = {
+		"next epoch", "publish", "republish",	     "correct and republish",
+		"replay",     "write",	 "finish and resume", "publish late",
+	};
+	const bool group = operation->kind == PUBLISH || operation->kind == REPUBLISH_GROUP ||
+			   operation->kind == PUBLISH_LATE;
 
 	fprintf(stderr, "#   %s", names[operation->kind]);
 	if (operation->kind == REPLAY || operation->kind == GPU_WRITE)
 		fprintf(stderr, " slot %u", operation->slot);
 	if (operation->kind == REPUBLISH || operation->kind == GPU_WRITE)
 		fprintf(stderr, " member %u count %lld", operation->member,
-			(long long)operation->counts[0] % sizes[operation->member]);
-	for (uint32_t i = 0; operation->kind == PUBLISH && i < group_sizes[operation->group]; i++) {
-		if (operation->counts[i] == H2D_COUNT_OMITTED)
+			(long long)operation->counts[0] % capacities[operation->member]);
+	if (operation->kind == REPUBLISH_GROUP)
+		fprintf(stderr, " but not member %u", operation->member);
+	if (group)
+		fprintf(stderr, " '%s'", group_names[operation->group]);
+	for (uint32_t i = 0; group && i < group_sizes[operation->group]; i++) {
+		const int64_t count = operation->counts[group_members[operation->group][i]];
+
+		if (count == H2D_COUNT_OMITTED)
 			fprintf(stderr, " -");
 		else
-			fprintf(stderr, " %lld", (long long)operation->counts[i]);
+			fprintf(stderr, " %lld", (long long)count);
 	}
 	fprintf(stderr, "\n");
 }
