@@ -15,6 +15,7 @@
 #include <h2dpub/mrope.h>
 #include <h2dpub/prefill_inputs.h>
 #include <h2dpub/producer.h>
+#include <h2dpub/ragged.h>
 #include <h2dpub/runner.h>
 #include <h2dpub/tbo.h>
 #include <h2dpub/token_inputs.h>

@@ -31,10 +31,13 @@ h2d_status_t h2d_serving_groups_create_unpacked(const h2d_runner_t *runner, h2d_
 		status = h2d_mrope_create(runner, slot, &slot->mrope);
 	if (status == H2D_STATUS_SUCCESS && runner->options.attention == H2D_ATTENTION_MLA)
 		status = h2d_tbo_create(runner, slot, &slot->tbo);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_ragged_create(runner, slot, &slot->ragged);
 	return status;
 }
 
 void h2d_serving_groups_destroy(h2d_runner_slot_t *slot)
 {
 	h2d_tbo_destroy(&slot->tbo);
+	h2d_ragged_destroy(&slot->ragged);
 }

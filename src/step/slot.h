@@ -9,6 +9,7 @@
 #include "step/mla.h"
 #include "step/mrope.h"
 #include "step/prefill_inputs.h"
+#include "step/ragged.h"
 #include "step/tbo.h"
 #include "step/token_inputs.h"
 
@@ -30,6 +31,7 @@ typedef struct h2d_runner_slot {
 	h2d_mla_t mla;
 	h2d_mrope_t mrope;
 	h2d_tbo_t tbo;
+	h2d_ragged_t ragged;
 } h2d_runner_slot_t;
 
 /*
