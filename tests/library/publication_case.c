@@ -262,7 +262,8 @@ void gate_close(h2d_stream_t *stream)
 
 void gate_open(void)
 {
-	h2d_device_store_signal(gate, 0);
+	/* Release: pairs with the packet processor's acquire, which then reads the sources. */
+	hsa_signal_store_screlease(gate, 0);
 }
 
 static void *open_later(void *unused)

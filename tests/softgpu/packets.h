@@ -13,7 +13,7 @@
 
 /* `interrupt`: the host may wait for it; else only look at it. */
 hsa_signal_t packets_signal(hsa_signal_value_t value, bool interrupt);
-/* Waits until the signal is `value`; the test fails after ten seconds. */
+/* Waits until the signal is `value`; the test fails after a minute. */
 void packets_wait(hsa_signal_t signal, hsa_signal_value_t value);
 /* The same by looking at it again and again. */
 void packets_poll(hsa_signal_t signal, hsa_signal_value_t value);
