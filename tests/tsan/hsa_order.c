@@ -11,7 +11,6 @@
 #include "config.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include <hsa/amd_hsa_queue.h>
@@ -35,7 +34,6 @@ static struct own_queue {
 	void *write_index, *read_index;
 } own_queues[MAXIMUM_OWN_QUEUES];
 static unsigned int own_queue_count;
-static _Thread_local bool queue_is_the_caller_s;
 
 static void *value_of(hsa_signal_t signal)
 {
@@ -110,12 +108,14 @@ hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32
 			      void *data, uint32_t private_size, uint32_t group_size,
 			      hsa_queue_t **queue)
 {
-	hsa_status_t status;
+	hsa_status_t status = REAL(hsa_queue_create, agent, size, type, callback, data,
+				   private_size, group_size, queue);
 
-	queue_is_the_caller_s = true;
-	status = REAL(hsa_queue_create, agent, size, type, callback, data, private_size, group_size,
-		      queue);
-	queue_is_the_caller_s = false;
+	/* That one is the caller's; the runtime may have made others beside it. */
+	for (unsigned int i = 0; status == HSA_STATUS_SUCCESS && i < own_queue_count; i++) {
+		if (own_queues[i].write_index == write_index_of(*queue))
+			own_queues[i] = own_queues[--own_queue_count];
+	}
 	return status;
 }
 
@@ -126,8 +126,7 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 p
 	HSAKMT_STATUS status = REAL(hsaKmtCreateQueue, node, type, percentage, priority, address,
 				    size, event, resource);
 
-	if (status == HSAKMT_STATUS_SUCCESS && !queue_is_the_caller_s &&
-	    own_queue_count < MAXIMUM_OWN_QUEUES)
+	if (status == HSAKMT_STATUS_SUCCESS && own_queue_count < MAXIMUM_OWN_QUEUES)
 		own_queues[own_queue_count++] = (struct own_queue){resource->Queue_write_ptr,
 								   resource->Queue_read_ptr};
 	return status;

@@ -7,18 +7,18 @@
 
 /*
  * One host access. Kernels order their accesses among each other by rules that ThreadSanitizer does
- * not know, so to it they are atomic ones: races with the host and with DMA engines, whose accesses
- * are plain, are still found.
+ * not know, so to it they are atomic ones that acquire and release: races with the host and with DMA
+ * engines, whose accesses are plain, are still found.
  */
 #ifdef __SANITIZE_THREAD__
 #define SOFTGPU_ACCESS(type, name)                                                                 \
 	static inline void softgpu_load_##name(type *value, const uint8_t *host)                   \
 	{                                                                                          \
-		*value = __atomic_load_n((const type *)(const void *)host, __ATOMIC_RELAXED);      \
+		*value = __atomic_load_n((const type *)(const void *)host, __ATOMIC_ACQUIRE);      \
 	}                                                                                          \
 	static inline void softgpu_store_##name(uint8_t *host, type value)                         \
 	{                                                                                          \
-		__atomic_store_n((type *)(void *)host, value, __ATOMIC_RELAXED);                   \
+		__atomic_store_n((type *)(void *)host, value, __ATOMIC_RELEASE);                   \
 	}
 #else
 #define SOFTGPU_ACCESS(type, name)                                                                 \
