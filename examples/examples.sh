@@ -18,7 +18,7 @@ check() {
 	printf '%s\n' "$actual" | sed 's/^/# /'
 }
 
-echo 1..2
+echo 1..3
 check 1 publish <<END
 step 1, 3 requests
 request 0: temperature 0.25, top_k 10
@@ -50,5 +50,18 @@ request 0: pages 7 3 9
 request 1: pages 4
 request 2: pages
 request 3: pages
+END
+check 3 scheduler_workers <<END
+step 1: 84 bytes
+worker 0 published: 3 5 | 4
+step 2: 76 bytes
+worker 0 published: 3 5 9 | 4
+worker 1 needs whole tables
+step 2: 88 bytes
+worker 0 published: 3 5 9 | 4
+worker 1 published: 3 5 9 | 4
+step 3: 72 bytes
+worker 0 unchanged: 3 5 9 | 4
+worker 1 unchanged: 3 5 9 | 4
 END
 exit $failed
