@@ -83,6 +83,24 @@ bad_value() {
 		complains "SOFTGPU_GPUS is 'many' but must be a number from 1 to 8"
 }
 
+# Each must be refused by name, before anything runs.
+bad_hostile_values() {
+	for setting in SOFTGPU_L2S=17 SOFTGPU_L2S=-1 SOFTGPU_DELAY=soon SOFTGPU_DELAY=10000001 \
+		SOFTGPU_REORDER=2 SOFTGPU_STALL=dma:1:1 SOFTGPU_STALL=sdma:0:1 SOFTGPU_STALL=sdma:1 \
+		SOFTGPU_STALL=sdma:1:never SOFTGPU_STALL=sdma:1:3600001 SOFTGPU_SEED=x; do
+		run 125 env "$setting" "$softgpu" true || return 1
+		words="softgpu: ${setting%%=*} is '${setting#*=}' but must be "
+		grep -q "^$words" "$work/errors" || { echo "no '$words'"; return 1; }
+	done
+}
+
+hostile_options_in_force() {
+	run 0 env SOFTGPU_L2S=6 SOFTGPU_DELAY=70 SOFTGPU_REORDER=1 SOFTGPU_STALL=aql:9:forever \
+		SOFTGPU_SEED=33 "$softgpu" --info && says 'SOFTGPU_L2S  *6 ' &&
+		says 'SOFTGPU_DELAY  *70 ' && says 'SOFTGPU_REORDER  *1 ' &&
+		says 'SOFTGPU_STALL  *aql:9:forever ' && says 'SOFTGPU_SEED  *33 '
+}
+
 status_passes() {
 	run 33 "$softgpu" sh -c 'exit 33'
 }
@@ -105,7 +123,7 @@ no_library() {
 	run 125 "$work/bin/softgpu" true && grep -q '^softgpu: libhsakmt.so.1 is missing: ' "$work/errors"
 }
 
-echo 1..13
+echo 1..15
 check 'info names what is emulated' info
 check 'info shows the options in force' info_with_options
 check 'version' version
@@ -115,6 +133,8 @@ check 'an unknown option' unknown_option
 check 'a command that is not there' missing_command
 check 'a command that is no program' not_executable
 check 'a value that cannot be' bad_value
+check 'values of hostile modes that cannot be' bad_hostile_values
+check 'hostile modes in force' hostile_options_in_force
 check 'the status of the command passes through' status_passes
 check 'arguments pass unchanged' arguments_pass
 check 'the library comes first on the path' library_first
