@@ -33,6 +33,10 @@ typedef struct h2d_mrope_step {
 H2D_API h2d_status_t h2d_mrope_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				       const h2d_batch_t *batch, h2d_mrope_step_t *step);
 
+/* The fixed address of a slot; the sizes are 0. OUT_OF_RANGE: slot. INVALID_STATE. */
+H2D_API h2d_status_t h2d_mrope_view(const h2d_runner_t *runner, uint32_t slot,
+				    h2d_mrope_step_t *step);
+
 #ifdef __cplusplus
 }
 #endif

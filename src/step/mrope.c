@@ -77,11 +77,20 @@ static h2d_status_t check_decode(const h2d_runner_t *runner, const h2d_batch_t *
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t check_batch(const h2d_runner_t *runner, const h2d_batch_t *batch,
-				h2d_batch_sizes_t *sizes)
+static h2d_status_t check_runner(const h2d_runner_t *runner)
 {
 	if (!runner->options.mrope)
 		return h2d_error(H2D_STATUS_INVALID_STATE, "mrope: the runner has no mrope");
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t check_batch(const h2d_runner_t *runner, const h2d_batch_t *batch,
+				h2d_batch_sizes_t *sizes)
+{
+	h2d_status_t status = check_runner(runner);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	return batch->phase == H2D_PHASE_PREFILL ? check_prefill(runner, batch, sizes)
 						 : check_decode(runner, batch, sizes);
 }
@@ -163,6 +172,25 @@ h2d_status_t h2d_mrope_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 			.tokens = sizes.tokens,
 			.width = sizes.running_tokens,
 			.positions = h2d_buffer_device(mrope->positions),
+		};
+	return status;
+}
+
+h2d_status_t h2d_mrope_view(const h2d_runner_t *runner, uint32_t slot, h2d_mrope_step_t *step)
+{
+	h2d_status_t status;
+
+	if (!runner || !step)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mrope_view: %s is NULL",
+				 !runner ? "runner" : "step");
+	if (slot >= runner->options.slots)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "mrope: slot %u is not in [0, %u)", slot,
+				 runner->options.slots);
+	status = check_runner(runner);
+	if (status == H2D_STATUS_SUCCESS)
+		*step = (h2d_mrope_step_t){
+			.slot = slot,
+			.positions = h2d_buffer_device(runner->slots[slot].mrope.positions),
 		};
 	return status;
 }

@@ -99,12 +99,17 @@ START_TEST(R08_mrope_producer_and_padded_model_view_share_axis_stride)
 	const int64_t plane[8] = {110, 111, 220, 221};
 	step_world_t *world = step_world_create(&options, BACKEND(_i), SLOTS(_i));
 	h2d_mrope_step_t step;
+	h2d_mrope_step_t view;
 	int64_t *seen;
 
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
 	check_success(h2d_mrope_prepare(world->runner, fixture_stream, &batch, &step));
+	check_success(h2d_mrope_view(world->runner, step.slot, &view));
+	ck_assert_ptr_eq(view.positions, step.positions);
+	ck_assert_uint_eq(view.width, 0);
+	check_fails(h2d_mrope_view(world->runner, SLOTS(_i), &view), H2D_STATUS_OUT_OF_RANGE,
+		    "slot");
 	/* As the model reads it: plane after plane with the stride of the width that it runs. */
-	seen = case_device_memory(sizeof(plane));
 	for (uint32_t axis = 0; axis < 3; axis++) {
 		seen = consume(fixture_stream, step.positions + axis * step.width, sizeof(plane));
 		expect_bytes(seen, plane, sizeof(plane));
