@@ -138,6 +138,54 @@ START_TEST(a_barrier_bit_keeps_packets_apart)
 }
 END_TEST
 
+/* A packet of each type that waits for nothing but, with the bit, for what is before it. */
+static void submit_type(unsigned int type, unsigned int header_bits, hsa_signal_t done)
+{
+	const hsa_barrier_and_packet_t barrier =
+		packets_barrier(type == 1 ? HSA_PACKET_TYPE_BARRIER_AND : HSA_PACKET_TYPE_BARRIER_OR,
+				header_bits, NULL, 0, done);
+	const hsa_amd_barrier_value_packet_t value = {
+		.header = {.header = (uint16_t)(HSA_PACKET_TYPE_VENDOR_SPECIFIC | header_bits),
+			   .AmdFormat = 2},
+		.signal = done,
+		.value = 1,
+		.mask = -1,
+		.cond = HSA_SIGNAL_CONDITION_EQ,
+		.completion_signal = done,
+	};
+
+	if (type == 0)
+		submit(harness.queue, "write_ids", header_bits, 1,
+		       argument_block(1, address_of(memory + 128), 1), done);
+	else if (type == 3)
+		packets_submit(harness.queue, &value);
+	else
+		packets_submit(harness.queue, &barrier);
+}
+
+START_TEST(every_packet_type_honours_the_barrier_bit)
+{
+	const unsigned int bit = (unsigned int)_i % 2;
+	const hsa_signal_t first = packets_signal(1, true), second = packets_signal(1, true);
+
+	submit(harness.queue, "meet", 0, 1,
+	       argument_block(0, address_of(memory), address_of(memory + 64)), first);
+	submit_type((unsigned int)_i / 2, bit << HSA_PACKET_HEADER_BARRIER, second);
+	if (bit) {
+		packets_pause(10000);
+		ck_assert_int_eq(hsa_signal_load_scacquire(second), 1);
+	} else {
+		packets_wait(second, 0);
+		ck_assert_int_eq(hsa_signal_load_scacquire(first), 1);
+	}
+	__atomic_store_n(&memory[64], 1, __ATOMIC_RELEASE);
+	packets_wait(first, 0);
+	packets_wait(second, 0);
+	HSA_CHECK(hsa_signal_destroy(first));
+	HSA_CHECK(hsa_signal_destroy(second));
+}
+END_TEST
+
 START_TEST(kernels_of_two_queues_meet)
 {
 	hsa_queue_t *other = packets_queue(harness.gpu, 64);
@@ -301,6 +349,7 @@ static Suite *dispatch_suite(void)
 	tcase_add_test(dispatches, ordered_dispatches_overwrite_in_order);
 	tcase_add_test(dispatches, packets_without_barrier_overlap);
 	tcase_add_test(dispatches, a_barrier_bit_keeps_packets_apart);
+	tcase_add_loop_test(dispatches, every_packet_type_honours_the_barrier_bit, 0, 8);
 	tcase_add_test(dispatches, kernels_of_two_queues_meet);
 	tcase_add_test(dispatches, workgroups_of_a_grid_meet);
 	tcase_add_test(dispatches, compute_unit_masks_are_kept);
