@@ -126,6 +126,7 @@ static int open_target(struct target *target, const struct replay_options *optio
 			.page_size = (uint32_t)options->page_size,
 			.num_pages = (uint32_t)options->num_pages,
 			.max_model_len = (uint32_t)options->max_model_len,
+			.speculative_tokens = (uint32_t)options->speculative,
 			.verify = options->verify,
 		},
 	};
@@ -172,6 +173,7 @@ static int replay(const struct replay_options *options, const struct trace *trac
 		.block_size = (uint32_t)options->block_size,
 		.num_pages = (uint32_t)options->num_pages,
 		.max_model_len = (uint32_t)options->max_model_len,
+		.speculative_tokens = (uint32_t)options->speculative,
 		.step_us = (int64_t)options->step_ms * 1000,
 	};
 	struct report report = {
@@ -181,6 +183,7 @@ static int replay(const struct replay_options *options, const struct trace *trac
 		.max_model_len = options->max_model_len,
 		.block_size = options->block_size,
 		.num_pages = options->num_pages,
+		.speculative_tokens = options->speculative,
 		.verified = options->verify,
 	};
 	struct scheduler *scheduler = scheduler_create(&scheduler_settings, trace);

@@ -6,8 +6,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "progress.h"
+#include "speculation.h"
 
 /* Captured batch sizes, as serving engines choose them: 1, 2, 4, 8, then every 16. */
 #define MAX_CAPTURED_SIZES (4 + 1024 / 16 + 1)
@@ -28,6 +30,8 @@ struct replay_gpu {
 	h2d_graph_t **graphs;      /* [slots][num_captured_sizes] */
 	struct replay_slot *slots; /* [slots], with verify only */
 	struct verify_image found;
+	struct speculation *speculation; /* NULL: none */
+	struct replay_group groups[REPLAY_GROUPS];
 	h2d_publication_totals_t set_up_totals; /* what the initial uploads took */
 	uint64_t launches;
 	uint64_t dispatches;
@@ -94,10 +98,10 @@ static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
 	const h2d_runner_options_t options = {
 		.slots = settings->slots,
 		.max_requests = settings->max_num_seqs,
-		.query_length = 1,
+		.query_length = 1 + settings->speculative_tokens,
 		.block_size = settings->block_size,
 		.page_size = settings->page_size,
-		.max_model_length = settings->max_model_len,
+		.max_model_length = settings->max_model_len + settings->speculative_tokens,
 		.num_pages = settings->num_pages,
 		.captured_batch_sizes = gpu->captured_sizes,
 		.num_captured_batch_sizes = gpu->num_captured_sizes,
@@ -112,6 +116,35 @@ static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
 	return 0;
 }
 
+static int create_speculation(struct replay_gpu *gpu, struct tool_error *error)
+{
+	const struct speculation_settings settings = {
+		.slots = gpu->settings.slots,
+		.max_requests = gpu->settings.max_num_seqs,
+		.tokens = gpu->settings.speculative_tokens,
+	};
+
+	if (settings.tokens == 0)
+		return 0;
+	gpu->speculation = speculation_create(gpu->device, &settings);
+	if (gpu->speculation == NULL) {
+		tool_error_set(error, "cannot make what stands in for the model: %s",
+			       h2d_error_message());
+		return -1;
+	}
+	return 0;
+}
+
+static h2d_status_t record_speculation(struct replay_gpu *gpu, uint32_t slot)
+{
+	h2d_token_inputs_step_t view;
+	h2d_status_t status = h2d_token_inputs_view(gpu->runner, slot, &view);
+
+	if (status == H2D_STATUS_SUCCESS)
+		status = speculation_record(gpu->speculation, gpu->stream, slot, view.draft_ids);
+	return status;
+}
+
 static int record_graph(struct replay_gpu *gpu, uint32_t slot, uint32_t graph_requests,
 			h2d_graph_t **graph, struct tool_error *error)
 {
@@ -120,6 +153,8 @@ static int record_graph(struct replay_gpu *gpu, uint32_t slot, uint32_t graph_re
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_mha_decode_enqueue_kv_indices(gpu->runner, gpu->stream, slot,
 							   graph_requests);
+	if (status == H2D_STATUS_SUCCESS && gpu->speculation != NULL)
+		status = record_speculation(gpu, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_graph_end_capture(gpu->stream, graph);
 	if (status != H2D_STATUS_SUCCESS)
@@ -146,27 +181,51 @@ static int record_graphs(struct replay_gpu *gpu, struct tool_error *error)
 	return 0;
 }
 
-static void device_addresses(const h2d_mha_decode_step_t *view, const void *addresses[])
+static h2d_status_t token_addresses(const struct replay_gpu *gpu, uint32_t slot,
+				    const void *addresses[])
 {
-	addresses[VERIFY_SLOT_MAPPING] = view->slot_mapping;
-	addresses[VERIFY_CONTEXT_LENS] = view->context_lens;
-	addresses[VERIFY_BLOCK_TABLES] = view->block_tables;
-	addresses[VERIFY_KV_INDPTR] = view->kv_indptr;
-	addresses[VERIFY_POSITIONS] = view->positions;
-	addresses[VERIFY_KV_INDICES] = view->kv_indices;
+	h2d_token_inputs_step_t view;
+	h2d_status_t status = h2d_token_inputs_view(gpu->runner, slot, &view);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	addresses[VERIFY_INPUT_IDS] = view.input_ids;
+	addresses[VERIFY_CU_SEQLENS_Q] = view.cu_seqlens_q;
+	addresses[VERIFY_TEMPERATURES] = view.temperatures;
+	addresses[VERIFY_TOP_PS] = view.top_ps;
+	addresses[VERIFY_CU_NUM_DRAFT_TOKENS] = view.cu_num_draft_tokens;
+	addresses[VERIFY_TARGET_LOGITS_INDICES] = view.target_logits_indices;
+	addresses[VERIFY_BONUS_LOGITS_INDICES] = view.bonus_logits_indices;
+	addresses[VERIFY_DRAFT_IDS] = speculation_seen_drafts(gpu->speculation, slot);
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t device_addresses(const struct replay_gpu *gpu, uint32_t slot,
+				     const void *addresses[])
+{
+	h2d_mha_decode_step_t view;
+	h2d_status_t status = h2d_mha_decode_view(gpu->runner, slot, &view);
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	addresses[VERIFY_SLOT_MAPPING] = view.slot_mapping;
+	addresses[VERIFY_CONTEXT_LENS] = view.context_lens;
+	addresses[VERIFY_BLOCK_TABLES] = view.block_tables;
+	addresses[VERIFY_KV_INDPTR] = view.kv_indptr;
+	addresses[VERIFY_POSITIONS] = view.positions;
+	addresses[VERIFY_KV_INDICES] = view.kv_indices;
+	return gpu->speculation != NULL ? token_addresses(gpu, slot, addresses) : status;
 }
 
 /* Reads the arrays of a slot into `image`, as much of each as `extent` has in use. */
 static int read_back(struct replay_gpu *gpu, uint32_t slot, const struct verify_image *extent,
 		     struct verify_image *image, uint64_t *bytes, struct tool_error *error)
 {
-	h2d_mha_decode_step_t view = {0};
-	const void *addresses[VERIFY_ARRAYS];
-	h2d_status_t status = h2d_mha_decode_view(gpu->runner, slot, &view);
+	const void *addresses[VERIFY_ARRAYS] = {0};
+	h2d_status_t status = device_addresses(gpu, slot, addresses);
 
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot find the arrays of a slot", status);
-	device_addresses(&view, addresses);
 	for (int array = 0; array < VERIFY_ARRAYS; array++) {
 		size_t size = verify_element_count(extent, array) * verify_element_size(array);
 
@@ -187,10 +246,12 @@ static int create_images(struct replay_gpu *gpu, struct tool_error *error)
 	const struct replay_gpu_settings *settings = &gpu->settings;
 	const struct verify_shape shape = {
 		.max_requests = settings->max_num_seqs,
-		.columns = (settings->max_model_len + settings->block_size - 1) /
+		.columns = (settings->max_model_len + settings->speculative_tokens +
+			    settings->block_size - 1) /
 			   settings->block_size,
 		.block_size = settings->block_size,
 		.page_size = settings->page_size,
+		.speculative_tokens = settings->speculative_tokens,
 	};
 	uint64_t bytes = 0;
 	bool created = verify_image_create(&gpu->found, &shape);
@@ -239,7 +300,7 @@ struct replay_gpu *replay_gpu_create(const struct replay_gpu_settings *settings,
 	gpu->settings = *settings;
 	choose_captured_sizes(gpu);
 	if (open_device(gpu, error) < 0 || create_runner(gpu, error) < 0 ||
-	    record_graphs(gpu, error) < 0 ||
+	    create_speculation(gpu, error) < 0 || record_graphs(gpu, error) < 0 ||
 	    (settings->verify && create_images(gpu, error) < 0)) {
 		replay_gpu_destroy(gpu);
 		return NULL;
@@ -256,6 +317,7 @@ void replay_gpu_destroy(struct replay_gpu *gpu)
 		h2d_graph_destroy(gpu->graphs[i]);
 	free(gpu->graphs);
 	h2d_runner_destroy(gpu->runner);
+	speculation_destroy(gpu->speculation);
 	h2d_stream_destroy(gpu->stream);
 	h2d_device_close(gpu->device);
 	for (uint32_t slot = 0; gpu->slots != NULL && slot < gpu->settings.slots; slot++)
@@ -284,17 +346,52 @@ static h2d_graph_t *find_graph(const struct replay_gpu *gpu, uint32_t slot, uint
 	return NULL;
 }
 
-static h2d_status_t publish(struct replay_gpu *gpu, const struct scheduler_batch *batch,
+/* Adds what the slot's owner has done since `before` to a group. */
+static void count_group(struct replay_gpu *gpu, enum replay_group_index index,
+			h2d_publication_totals_t *before)
+{
+	struct replay_group *group = &gpu->groups[index];
+	h2d_publication_totals_t after;
+
+	h2d_owner_get_totals(h2d_runner_owner(gpu->runner, h2d_runner_slot(gpu->runner)), &after);
+	group->steps++;
+	group->dma_copies += after.dma_copies - before->dma_copies;
+	group->dispatches += after.dispatches - before->dispatches;
+	group->bytes += after.bytes - before->bytes;
+	*before = after;
+}
+
+static h2d_status_t publish(struct replay_gpu *gpu, const h2d_batch_t *batch,
 			    h2d_mha_decode_step_t *decode)
 {
-	const h2d_batch_t described = {
+	h2d_publication_totals_t before;
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+
+	h2d_owner_get_totals(h2d_runner_owner(gpu->runner, h2d_runner_slot(gpu->runner)), &before);
+	if (gpu->speculation != NULL) {
+		status = h2d_token_inputs_prepare(gpu->runner, gpu->stream, batch, NULL);
+		count_group(gpu, REPLAY_TOKEN_INPUTS, &before);
+	}
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_mha_decode_prepare(gpu->runner, gpu->stream, batch, decode);
+	count_group(gpu, REPLAY_MHA_DECODE, &before);
+	return status;
+}
+
+/* The step as the library takes it; what is not in the batch follows from it. */
+static h2d_status_t describe(struct replay_gpu *gpu, const struct scheduler_batch *batch,
+			     h2d_batch_t *described, struct verify_tokens *tokens)
+{
+	*described = (h2d_batch_t){
 		.num_requests = batch->num_requests,
 		.context_lengths = batch->context_lengths,
 		.tables = batch->tables,
 		.request_ids = batch->request_ids,
 	};
-
-	return h2d_mha_decode_prepare(gpu->runner, gpu->stream, &described, decode);
+	if (gpu->speculation == NULL)
+		return H2D_STATUS_SUCCESS;
+	return speculation_describe(gpu->speculation, gpu->stream, h2d_runner_slot(gpu->runner),
+				    described, tokens);
 }
 
 static int launch(struct replay_gpu *gpu, const h2d_mha_decode_step_t *decode,
@@ -323,13 +420,17 @@ int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *ba
 			struct replay_gpu_step *step, struct tool_error *error)
 {
 	h2d_mha_decode_step_t decode;
+	h2d_batch_t described;
+	struct verify_tokens tokens;
 	uint64_t begun_ns;
 	h2d_status_t status = h2d_runner_begin(gpu->runner, gpu->stream);
 
+	if (status == H2D_STATUS_SUCCESS)
+		status = describe(gpu, batch, &described, &tokens);
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot begin a step", status);
 	begun_ns = progress_now_ns();
-	status = publish(gpu, batch, &decode);
+	status = publish(gpu, &described, &decode);
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot publish a step", status);
 	*step = (struct replay_gpu_step){
@@ -350,6 +451,8 @@ int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *ba
 		struct replay_slot *slot = &gpu->slots[decode.slot];
 
 		verify_apply(&slot->expected, batch, decode.graph_requests);
+		if (gpu->speculation != NULL)
+			verify_apply_tokens(&slot->expected, batch, &tokens, decode.graph_requests);
 		slot->unverified_step = gpu->launches;
 	}
 	return 0;
@@ -398,6 +501,11 @@ void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *t
 	totals->barrier_packets -= before->barrier_packets;
 	totals->bytes -= before->bytes;
 	totals->packed_bytes -= before->packed_bytes;
+}
+
+void replay_gpu_groups(const struct replay_gpu *gpu, struct replay_group groups[REPLAY_GROUPS])
+{
+	memcpy(groups, gpu->groups, sizeof(gpu->groups));
 }
 
 void replay_gpu_tables(const struct replay_gpu *gpu, struct replay_tables *sum)

@@ -20,6 +20,7 @@ struct replay_gpu_settings {
 	uint32_t page_size;
 	uint32_t num_pages;
 	uint32_t max_model_len;
+	uint32_t speculative_tokens; /* 0: token inputs are not published */
 	bool verify;
 };
 
@@ -70,6 +71,9 @@ int replay_gpu_verify(struct replay_gpu *gpu, struct replay_gpu_verdict *verdict
 
 /* The totals of all slots since the replay began. */
 void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *totals);
+
+/* What each group's publications took since the replay began. */
+void replay_gpu_groups(const struct replay_gpu *gpu, struct replay_group groups[REPLAY_GROUPS]);
 
 /* What became of the slots' block tables. */
 void replay_gpu_tables(const struct replay_gpu *gpu, struct replay_tables *tables);

@@ -42,6 +42,7 @@ static const struct number_option {
 	{"num-pages", offsetof(struct replay_options, num_pages), 1, 1 << 24},
 	{"max-model-len", offsetof(struct replay_options, max_model_len), 2, 1 << 20},
 	{"step-time", offsetof(struct replay_options, step_ms), 1, 3600000},
+	{"speculative", offsetof(struct replay_options, speculative), 0, 15},
 	{"slots", offsetof(struct replay_options, slots), 1, 64},
 	{"workers", offsetof(struct replay_options, workers), 1, 64},
 	{"late-worker", offsetof(struct replay_options, late_step), 1, UINT32_MAX},
@@ -82,6 +83,8 @@ void replay_options_print_help(FILE *file)
 	      "                      at most 32768)\n"
 	      "  --step-time MS      time in the trace that one step takes (default 100)\n"
 	      "  --backend NAME      packed, direct or pull (default: $ATOM_H2D_BACKEND, else packed)\n"
+	      "  --speculative K     decode K drafted tokens a request and step as well, and publish\n"
+	      "                      the token inputs too (default 0: neither)\n"
 	      "  --slots N           publication slots, used in turn (default 2)\n"
 	      "  --workers N         publish from N processes with a GPU each, which get the block\n"
 	      "                      tables as delta messages (default: from this process)\n"
@@ -157,7 +160,8 @@ int replay_options_fit(struct replay_options *options, const struct trace *trace
 	if (options->max_model_len == 0)
 		options->max_model_len = default_model_len(trace);
 	uint64_t columns =
-		(options->max_model_len + options->block_size - 1) / options->block_size;
+		(options->max_model_len + options->speculative + options->block_size - 1) /
+		options->block_size;
 
 	if (options->num_pages == 0) {
 		options->num_pages = (options->max_num_seqs * columns + 3) / 4;

@@ -92,6 +92,7 @@ int replay_session_finish(struct replay_session *session, struct tool_error *err
 	report->barrier_packets = totals.barrier_packets;
 	report->bytes = totals.bytes;
 	report->packed_bytes = totals.packed_bytes;
+	replay_gpu_groups(session->gpu, report->groups);
 	replay_gpu_tables(session->gpu, &report->tables);
 	replay_gpu_launches(session->gpu, &report->graph_launches, &report->consumer_dispatches);
 	return 0;

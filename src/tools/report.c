@@ -75,6 +75,10 @@ static void print_workload(struct report *report, FILE *file)
 	fprintf(file, "  %-28s %" PRIu64 " prompt, %" PRIu64 " generated\n", "tokens",
 		scheduled->prompt_tokens, scheduled->generated_tokens);
 	fprintf(file, "  %-28s at most %" PRIu64 " tokens\n", "context", report->max_model_len);
+	if (report->speculative_tokens > 0)
+		fprintf(file, "  %-28s %" PRIu64 " a request and step, %" PRIu64 " accepted\n",
+			"speculative tokens", report->speculative_tokens,
+			scheduled->accepted_drafts);
 	fprintf(file, "  %-28s %" PRIu64 "%s\n", "decode steps", scheduled->decode_steps,
 		report->stopped_early ? " (stopped before all requests were done)" : "");
 	fprintf(file, "  %-28s min %" PRIu64 ", mean %.1f, max %" PRIu64 "\n", "batch size",
@@ -90,6 +94,39 @@ static void print_workload(struct report *report, FILE *file)
 		scheduled->shared_pages);
 }
 
+static const char *const group_names[REPLAY_GROUPS] = {
+	[REPLAY_TOKEN_INPUTS] = "token_inputs",
+	[REPLAY_MHA_DECODE] = "mha_decode",
+	[REPLAY_MLA_DECODE] = "mla_decode",
+	[REPLAY_MROPE] = "mrope",
+	[REPLAY_TBO] = "tbo",
+};
+
+static double per_step(uint64_t count, const struct replay_group *group)
+{
+	return (double)count / (double)group->steps;
+}
+
+/* A group alone needs no line of its own: the totals are its. */
+static void print_groups(const struct report *report, FILE *file)
+{
+	int published = 0;
+
+	for (int i = 0; i < REPLAY_GROUPS; i++)
+		published += report->groups[i].steps > 0;
+	if (published < 2)
+		return;
+	for (int i = 0; i < REPLAY_GROUPS; i++) {
+		const struct replay_group *group = &report->groups[i];
+
+		if (group->steps > 0)
+			fprintf(file,
+				"  %-28s %.2f DMA copies, %.2f dispatches, %.0f bytes a step\n",
+				group_names[i], per_step(group->dma_copies, group),
+				per_step(group->dispatches, group), per_step(group->bytes, group));
+	}
+}
+
 static void print_publication(struct report *report, FILE *file)
 {
 	fputs("Publication\n", file);
@@ -103,6 +140,7 @@ static void print_publication(struct report *report, FILE *file)
 		report->graph_launches, report->consumer_dispatches);
 	print_bytes(file, "published", report->bytes);
 	print_bytes(file, "of which packed by the CPU", report->packed_bytes);
+	print_groups(report, file);
 }
 
 static void print_tables(struct report *report, FILE *file)
@@ -199,6 +237,8 @@ static void add_workload(struct json_object *root, struct report *report)
 	add_count(root, "max_model_len", report->max_model_len);
 	add_count(root, "block_size", report->block_size);
 	add_count(root, "num_pages", report->num_pages);
+	add_count(root, "speculative_tokens", report->speculative_tokens);
+	add_count(root, "accepted_drafts", scheduled->accepted_drafts);
 	add_count(root, "decode_steps", scheduled->decode_steps);
 	json_object_object_add(root, "stopped_early",
 			       json_object_new_boolean(report->stopped_early));
@@ -213,6 +253,28 @@ static void add_workload(struct json_object *root, struct report *report)
 	add_count(root, "shared_pages", scheduled->shared_pages);
 }
 
+static void add_group_count(struct json_object *root, int group, const char *what, uint64_t value)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s_%s", group_names[group], what);
+	add_count(root, key, value);
+}
+
+static void add_groups(struct json_object *root, const struct report *report)
+{
+	for (int i = 0; i < REPLAY_GROUPS; i++) {
+		const struct replay_group *group = &report->groups[i];
+
+		if (group->steps == 0)
+			continue;
+		add_group_count(root, i, "steps", group->steps);
+		add_group_count(root, i, "dma_copies", group->dma_copies);
+		add_group_count(root, i, "dispatches", group->dispatches);
+		add_group_count(root, i, "bytes", group->bytes);
+	}
+}
+
 static void add_publication(struct json_object *root, const struct report *report)
 {
 	json_object_object_add(root, "backend", json_object_new_string(report->backend));
@@ -220,6 +282,7 @@ static void add_publication(struct json_object *root, const struct report *repor
 	add_count(root, "publications", report->publications);
 	add_count(root, "dma_copies", report->dma_copies);
 	add_count(root, "publication_dispatches", report->publication_dispatches);
+	add_groups(root, report);
 	add_count(root, "barrier_packets", report->barrier_packets);
 	add_count(root, "graph_launches", report->graph_launches);
 	add_count(root, "consumer_dispatches", report->consumer_dispatches);

@@ -21,6 +21,23 @@ struct replay_tables {
 	uint64_t bytes_omitted; /* which these would have published */
 };
 
+/* What the publications of one group took. */
+enum replay_group_index {
+	REPLAY_TOKEN_INPUTS,
+	REPLAY_MHA_DECODE,
+	REPLAY_MLA_DECODE,
+	REPLAY_MROPE,
+	REPLAY_TBO,
+	REPLAY_GROUPS
+};
+
+struct replay_group {
+	uint64_t steps;
+	uint64_t dma_copies;
+	uint64_t dispatches; /* scatter or pull */
+	uint64_t bytes;
+};
+
 /* What the scheduler sent to its workers. */
 struct replay_messages {
 	uint64_t workers; /* 0: the scheduler's own process published */
@@ -41,6 +58,7 @@ struct report {
 	uint64_t max_model_len;
 	uint64_t block_size;
 	uint64_t num_pages;
+	uint64_t speculative_tokens;
 	bool stopped_early;
 	struct scheduler_counts scheduled;
 	double seconds;
@@ -56,6 +74,7 @@ struct report {
 	uint64_t barrier_packets;
 	uint64_t bytes;
 	uint64_t packed_bytes;
+	struct replay_group groups[REPLAY_GROUPS];
 	struct replay_tables tables;
 	struct replay_messages messages;
 	uint64_t graph_launches;

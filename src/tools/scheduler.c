@@ -84,7 +84,8 @@ struct scheduler *scheduler_create(const struct scheduler_settings *settings,
 		return NULL;
 	scheduler->settings = *settings;
 	scheduler->trace = trace;
-	scheduler->columns = pages_for(scheduler, settings->max_model_len);
+	scheduler->columns =
+		pages_for(scheduler, settings->max_model_len + settings->speculative_tokens);
 	scheduler->pool = page_pool_create(settings->num_pages);
 	scheduler->sequences = calloc(sequences, sizeof(*scheduler->sequences));
 	scheduler->found_pages = calloc(scheduler->columns, sizeof(*scheduler->found_pages));
@@ -321,25 +322,32 @@ static void preempt_last(struct scheduler *scheduler)
 	scheduler->counts.preemptions++;
 }
 
+/* The tokens in the KV cache after the next step, should all drafts come true. */
+static uint32_t context_length(const struct scheduler *scheduler, const struct sequence *sequence)
+{
+	return sequence->prompt_tokens + sequence->generated_tokens +
+	       scheduler->settings.speculative_tokens;
+}
+
 /*
- * Gives every running request the page of its next token. The requests are served in the order of
+ * Gives every running request the pages of its next tokens. The requests are served in the order of
  * admission and the last one loses its pages first, so the oldest always goes on.
  */
 static int grow(struct scheduler *scheduler)
 {
 	for (uint32_t i = 0; i < scheduler->running_count; i++) {
 		struct sequence *sequence = scheduler->running[i];
-		uint32_t needed = pages_for(scheduler,
-					    sequence->prompt_tokens + sequence->generated_tokens);
+		uint32_t needed = pages_for(scheduler, context_length(scheduler, sequence));
 
-		if (needed == h2d_block_table_length(sequence->pages))
-			continue;
-		while (i < scheduler->running_count && page_pool_free_count(scheduler->pool) == 0)
-			preempt_last(scheduler);
-		if (i < scheduler->running_count &&
-		    h2d_block_table_append(sequence->pages, page_pool_take(scheduler->pool)) !=
-			    H2D_STATUS_SUCCESS)
-			return -1;
+		while (i < scheduler->running_count &&
+		       needed > h2d_block_table_length(sequence->pages)) {
+			if (page_pool_free_count(scheduler->pool) == 0)
+				preempt_last(scheduler);
+			else if (h2d_block_table_append(sequence->pages,
+							page_pool_take(scheduler->pool)) !=
+				 H2D_STATUS_SUCCESS)
+				return -1;
+		}
 	}
 	update_pages_in_use(scheduler);
 	return 0;
@@ -352,7 +360,7 @@ static void describe(struct scheduler *scheduler, struct scheduler_batch *batch)
 
 		scheduler->request_ids[i] = sequence->request;
 		scheduler->context_lengths[i] =
-			(int32_t)(sequence->prompt_tokens + sequence->generated_tokens);
+			(int32_t)context_length(scheduler, sequence);
 		scheduler->tables[i] = sequence->pages;
 		scheduler->block_tables[i] = h2d_block_table_ids(sequence->pages);
 		scheduler->block_table_lengths[i] = h2d_block_table_length(sequence->pages);
@@ -391,6 +399,16 @@ int scheduler_schedule(struct scheduler *scheduler, struct scheduler_batch *batc
 	return 1;
 }
 
+/* How many drafts of a request come true in this step; its answer may end before. */
+static uint32_t accepted_drafts(const struct scheduler *scheduler, const struct sequence *sequence)
+{
+	const uint32_t left = sequence->output_tokens - sequence->generated_tokens - 1;
+	uint32_t accepted = (sequence->request * 7 + sequence->generated_tokens * 5) % 11 %
+			    (scheduler->settings.speculative_tokens + 1);
+
+	return accepted < left ? accepted : left;
+}
+
 void scheduler_advance(struct scheduler *scheduler)
 {
 	uint32_t kept = 0;
@@ -398,13 +416,16 @@ void scheduler_advance(struct scheduler *scheduler)
 	for (uint32_t i = 0; i < scheduler->running_count; i++) {
 		struct sequence *sequence = scheduler->running[i];
 
-		sequence->generated_tokens++;
+		const uint32_t accepted = accepted_drafts(scheduler, sequence);
+
+		sequence->generated_tokens += 1 + accepted;
+		scheduler->counts.accepted_drafts += accepted;
+		scheduler->counts.generated_tokens += 1 + accepted;
 		if (sequence->generated_tokens == sequence->output_tokens)
 			finish(scheduler, sequence);
 		else
 			scheduler->running[kept++] = sequence;
 	}
-	scheduler->counts.generated_tokens += scheduler->running_count;
 	scheduler->running_count = kept;
 	scheduler->counts.decode_steps++;
 	scheduler->now_us += scheduler->settings.step_us;

@@ -9,6 +9,8 @@
  * - A decode step generates one token for every running request; a page is taken when the context
  *   grows into it. When none is free, the request admitted last gives its pages back and waits; it
  *   keeps its generated tokens, and its next admission computes their KV entries again.
+ * - With speculative tokens a step stores so many more for each request, and one to all of them come
+ *   true, as follows from request and place alone; pages are taken for all of them.
  * - A request whose prompt does not leave room for one token in the model length is rejected; one
  *   whose answer does not fit is clipped.
  * - Full pages of equal prompt prefixes (equal hash ids) are shared while a running request holds
@@ -28,8 +30,9 @@
 struct scheduler_settings {
 	uint32_t max_num_seqs;
 	uint32_t block_size; /* tokens a page */
-	uint32_t num_pages;  /* num_pages * block_size >= max_model_len */
+	uint32_t num_pages;  /* num_pages * block_size >= max_model_len + speculative_tokens */
 	uint32_t max_model_len;
+	uint32_t speculative_tokens;
 	int64_t step_us; /* simulated time of one step */
 };
 
@@ -37,7 +40,7 @@ struct scheduler_settings {
 struct scheduler_batch {
 	uint32_t num_requests;
 	const uint64_t *request_ids;         /* place of each request in the trace, from 0 */
-	const int32_t *context_lengths;      /* tokens, with the one that this step stores */
+	const int32_t *context_lengths;      /* tokens, with those that this step stores */
 	const h2d_block_table_t *const *tables; /* the pages of each request, and their ids: */
 	const int32_t *const *block_tables;
 	const uint32_t *block_table_lengths; /* pages of each request */
@@ -53,6 +56,7 @@ struct scheduler_counts {
 	uint64_t prompt_tokens;
 	uint64_t generated_tokens;
 	uint64_t expected_tokens; /* what generated_tokens will be at the end */
+	uint64_t accepted_drafts; /* of generated_tokens */
 	uint64_t shared_pages;    /* pages that an admission found instead of taking a free one */
 	uint64_t decode_steps;
 	uint32_t pages_in_use;

@@ -17,6 +17,14 @@ static const struct {
 	[VERIFY_KV_INDPTR] = {"kv_indptr", sizeof(int32_t)},
 	[VERIFY_POSITIONS] = {"positions", sizeof(int64_t)},
 	[VERIFY_KV_INDICES] = {"kv_indices", sizeof(int32_t)},
+	[VERIFY_INPUT_IDS] = {"input_ids", sizeof(int32_t)},
+	[VERIFY_CU_SEQLENS_Q] = {"cu_seqlens_q", sizeof(int32_t)},
+	[VERIFY_TEMPERATURES] = {"temperatures", sizeof(float)},
+	[VERIFY_TOP_PS] = {"top_ps", sizeof(float)},
+	[VERIFY_CU_NUM_DRAFT_TOKENS] = {"cu_num_draft_tokens", sizeof(int32_t)},
+	[VERIFY_TARGET_LOGITS_INDICES] = {"target_logits_indices", sizeof(int64_t)},
+	[VERIFY_BONUS_LOGITS_INDICES] = {"bonus_logits_indices", sizeof(int64_t)},
+	[VERIFY_DRAFT_IDS] = {"draft_ids", sizeof(int32_t)},
 };
 
 const char *verify_array_name(enum verify_array array)
@@ -29,14 +37,30 @@ size_t verify_element_size(enum verify_array array)
 	return array_facts[array].element_size;
 }
 
+static uint32_t width(const struct verify_shape *shape)
+{
+	return 1 + shape->speculative_tokens;
+}
+
 static size_t capacity(const struct verify_shape *shape, enum verify_array array)
 {
 	size_t requests = shape->max_requests;
 
+	if (array > VERIFY_KV_INDICES && shape->speculative_tokens == 0)
+		return 0;
 	switch (array) {
+	case VERIFY_SLOT_MAPPING:
+	case VERIFY_POSITIONS:
+		return requests * width(shape);
+	case VERIFY_INPUT_IDS:
+		return requests * width(shape) + 1;
+	case VERIFY_TARGET_LOGITS_INDICES:
+	case VERIFY_DRAFT_IDS:
+		return requests * shape->speculative_tokens;
 	case VERIFY_BLOCK_TABLES:
 		return requests * shape->columns;
 	case VERIFY_KV_INDPTR:
+	case VERIFY_CU_SEQLENS_Q:
 		return requests + 1;
 	case VERIFY_KV_INDICES:
 		return requests * shape->columns * (shape->block_size / shape->page_size);
@@ -56,7 +80,7 @@ bool verify_image_create(struct verify_image *image, const struct verify_shape *
 	*image = (struct verify_image){.shape = *shape};
 	for (int array = 0; array < VERIFY_ARRAYS; array++) {
 		image->arrays[array] =
-			calloc(capacity(shape, array), array_facts[array].element_size);
+			calloc(capacity(shape, array) + 1, array_facts[array].element_size);
 		if (image->arrays[array] == NULL) {
 			verify_image_destroy(image);
 			return false;
@@ -83,20 +107,23 @@ static void apply_request(struct verify_image *image, uint32_t row, int32_t cont
 		(int32_t *)image->arrays[VERIFY_BLOCK_TABLES] + (size_t)row * shape->columns;
 	int32_t *kv_indptr = image->arrays[VERIFY_KV_INDPTR];
 	int32_t *kv_indices = image->arrays[VERIFY_KV_INDICES];
+	const int32_t tokens = (int32_t)width(shape);
 	int32_t entry = row == 0 ? 0 : kv_indptr[row];
 
 	context_lens[row] = context_length;
-	slot_mapping[row] = -1;
+	slot_mapping += (size_t)row * width(shape);
+	for (int32_t token = 0; token < tokens; token++)
+		slot_mapping[token] = -1;
 	for (uint32_t column = 0; column < shape->columns; column++)
 		block_table[column] = column < page_count ? pages[column] : 0;
-	/* the last token is the one that the step stores; each physical page has one index */
+	/* the last tokens are those that the step stores; each physical page has one index */
 	for (int32_t token = 0; token < context_length; token++) {
 		int64_t slot = (int64_t)pages[token / (int32_t)shape->block_size] *
 				       shape->block_size +
 			       token % (int32_t)shape->block_size;
 
-		if (token == context_length - 1)
-			slot_mapping[row] = slot;
+		if (token >= context_length - tokens)
+			slot_mapping[token - (context_length - tokens)] = slot;
 		if (token % (int32_t)shape->page_size == 0)
 			kv_indices[entry++] = (int32_t)(slot / shape->page_size);
 	}
@@ -110,16 +137,68 @@ void verify_apply(struct verify_image *image, const struct scheduler_batch *batc
 		  uint32_t graph_requests)
 {
 	int64_t *positions = image->arrays[VERIFY_POSITIONS];
+	const uint32_t tokens = width(&image->shape);
 
 	for (uint32_t row = 0; row < batch->num_requests; row++) {
 		apply_request(image, row, batch->context_lengths[row], batch->block_tables[row],
 			      batch->block_table_lengths[row]);
-		positions[row] = batch->context_lengths[row] - 1;
+		for (uint32_t j = 0; j < tokens; j++)
+			*positions++ = batch->context_lengths[row] - (int64_t)(tokens - j);
 	}
 	for (uint32_t row = batch->num_requests; row < graph_requests; row++) {
 		apply_request(image, row, 0, NULL, 0);
-		positions[row] = 0;
+		for (uint32_t j = 0; j < tokens; j++)
+			*positions++ = 0;
 	}
+}
+
+static void apply_sampling(struct verify_image *image, uint32_t num_requests,
+			   const struct verify_tokens *tokens)
+{
+	float *temperatures = image->arrays[VERIFY_TEMPERATURES];
+	bool differ = false;
+
+	for (uint32_t row = 0; row < num_requests; row++) {
+		temperatures[row] = tokens->temperatures[row];
+		if (temperatures[row] < 1e-10f)
+			temperatures[row] = 1e-10f;
+		differ |= memcmp(&tokens->top_ps[row], &tokens->top_ps[0], sizeof(float)) != 0;
+	}
+	/* one value for all stays on the host */
+	if (differ)
+		memcpy(image->arrays[VERIFY_TOP_PS], tokens->top_ps, num_requests * sizeof(float));
+}
+
+/* All tokens of a request but the last judge the draft behind them; the last gives a bonus. */
+void verify_apply_tokens(struct verify_image *image, const struct scheduler_batch *batch,
+			 const struct verify_tokens *tokens, uint32_t graph_requests)
+{
+	int32_t *input_ids = image->arrays[VERIFY_INPUT_IDS];
+	int32_t *cu_seqlens_q = image->arrays[VERIFY_CU_SEQLENS_Q];
+	int32_t *cu_num_draft_tokens = image->arrays[VERIFY_CU_NUM_DRAFT_TOKENS];
+	int64_t *target = image->arrays[VERIFY_TARGET_LOGITS_INDICES];
+	int64_t *bonus = image->arrays[VERIFY_BONUS_LOGITS_INDICES];
+	const uint32_t columns = width(&image->shape);
+	const uint32_t num_tokens = batch->num_requests * columns;
+	uint32_t drafts = 0;
+
+	apply_sampling(image, batch->num_requests, tokens);
+	for (uint32_t token = 0; token < graph_requests * columns; token++)
+		input_ids[token] = token < num_tokens ? tokens->ids[token] : 0;
+	for (uint32_t row = 0; row <= graph_requests; row++)
+		cu_seqlens_q[row] = (int32_t)(row < batch->num_requests ? row * columns
+									: num_tokens);
+	for (uint32_t token = 0; token < num_tokens; token++) {
+		if (token % columns == columns - 1) {
+			bonus[token / columns] = token;
+			cu_num_draft_tokens[token / columns] = (int32_t)drafts;
+			continue;
+		}
+		target[drafts] = token;
+		tokens->draft_ids[drafts++] = tokens->ids[token + 1];
+	}
+	memcpy(image->arrays[VERIFY_DRAFT_IDS], tokens->draft_ids,
+	       capacity(&image->shape, VERIFY_DRAFT_IDS) * sizeof(int32_t));
 }
 
 static int64_t element(const struct verify_image *image, enum verify_array array, size_t index)

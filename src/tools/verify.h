@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the GPU must hold after a decode step, computed by the CPU alone: the arrays of the
- * mha_decode group and the KV indices that its first consumer generates, graph padding and
- * untouched tails included.
+ * mha_decode group and the KV indices that its first consumer generates, with speculative decoding
+ * also those of token_inputs and what its consumers make of them; graph padding and untouched tails
+ * included.
  */
 #ifndef H2DPUB_TOOLS_VERIFY_H
 #define H2DPUB_TOOLS_VERIFY_H
@@ -20,6 +21,15 @@ enum verify_array {
 	VERIFY_KV_INDPTR,
 	VERIFY_POSITIONS,
 	VERIFY_KV_INDICES,
+	/* with speculative tokens only: */
+	VERIFY_INPUT_IDS,
+	VERIFY_CU_SEQLENS_Q,
+	VERIFY_TEMPERATURES,
+	VERIFY_TOP_PS,
+	VERIFY_CU_NUM_DRAFT_TOKENS,
+	VERIFY_TARGET_LOGITS_INDICES,
+	VERIFY_BONUS_LOGITS_INDICES,
+	VERIFY_DRAFT_IDS,
 	VERIFY_ARRAYS
 };
 
@@ -28,6 +38,15 @@ struct verify_shape {
 	uint32_t columns;    /* block-table columns */
 	uint32_t block_size; /* tokens of a block-table page */
 	uint32_t page_size;  /* tokens of a physical KV page; divides block_size */
+	uint32_t speculative_tokens; /* of a request in one step, behind its first */
+};
+
+/* The tokens of a step with speculative ones; width = 1 + speculative_tokens. */
+struct verify_tokens {
+	const int32_t *ids;        /* [num_requests * width] */
+	const float *temperatures; /* [num_requests] as requested */
+	const float *top_ps;       /* [num_requests] */
+	int32_t *draft_ids;        /* what the slots share; the step's are entered */
 };
 
 /* The arrays of one slot, in ordinary memory. */
@@ -47,7 +66,7 @@ struct verify_mismatch {
 
 const char *verify_array_name(enum verify_array array);
 
-/* 8 for int64 arrays, 4 for int32 arrays. */
+/* 8 for int64 arrays, 4 for int32 and float arrays, whose bits are compared. */
 size_t verify_element_size(enum verify_array array);
 
 /* Elements to read back and compare: the whole array, of kv_indices the part ever written. */
@@ -63,6 +82,10 @@ void verify_image_destroy(struct verify_image *image);
  */
 void verify_apply(struct verify_image *image, const struct scheduler_batch *batch,
 		  uint32_t graph_requests);
+
+/* The same for the tokens of a step. */
+void verify_apply_tokens(struct verify_image *image, const struct scheduler_batch *batch,
+			 const struct verify_tokens *tokens, uint32_t graph_requests);
 
 /* Compares every element; true if all are equal. */
 bool verify_compare(const struct verify_image *expected, const struct verify_image *found,

@@ -118,6 +118,7 @@ static int send_result(struct worker *worker, struct tool_error *error)
 		.tables = report->tables,
 		.backend = replay_gpu_backend(worker->session.gpu),
 	};
+	memcpy(result.groups, report->groups, sizeof(result.groups));
 	snprintf(result.device, sizeof(result.device), "%s", replay_gpu_device(worker->session.gpu));
 	return worker_socket_send(worker->replies,
 				  (const struct worker_frame[]){

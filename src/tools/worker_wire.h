@@ -56,6 +56,7 @@ struct worker_result {
 	uint64_t packed_bytes;
 	uint64_t graph_launches;
 	uint64_t consumer_dispatches;
+	struct replay_group groups[REPLAY_GROUPS];
 	struct replay_tables tables;
 	int32_t backend; /* h2d_backend_t */
 	char device[160];

@@ -224,6 +224,12 @@ static int add_result(struct workers *workers, struct worker_message *message,
 	report->packed_bytes += result.packed_bytes;
 	report->graph_launches += result.graph_launches;
 	report->consumer_dispatches += result.consumer_dispatches;
+	for (int i = 0; i < REPLAY_GROUPS; i++) {
+		report->groups[i].steps += result.groups[i].steps;
+		report->groups[i].dma_copies += result.groups[i].dma_copies;
+		report->groups[i].dispatches += result.groups[i].dispatches;
+		report->groups[i].bytes += result.groups[i].bytes;
+	}
 	report->tables.prepared += result.tables.prepared;
 	report->tables.hits += result.tables.hits;
 	report->tables.rows_appended += result.tables.rows_appended;

@@ -205,7 +205,11 @@ static const h2d_member_declaration_t lora_members[] = {
 	{.name = "lora_scales", .element_size = sizeof(float), .rows = 8},
 	{.name = "cu_seqlens_q"}, /* shared with token_inputs */
 };
-static const h2d_group_declaration_t lora_group = {"lora", lora_members, 3};
+/* What the producer writes, and what is published together. */
+static const h2d_group_declaration_t lora_groups[] = {
+	{"lora_sources", lora_members, 2},
+	{"lora", lora_members, 3},
+};
 
 typedef struct lora_batch {
 	uint32_t num_requests;
@@ -236,7 +240,7 @@ static h2d_status_t produce_lora(h2d_runner_t *runner, h2d_stream_t *stream, voi
 	return h2d_group_publish(group, stream, counts, NULL);
 }
 
-static const char *const lora_sources[] = {"lora"};
+static const char *const lora_sources[] = {"lora_sources"};
 static const h2d_producer_declaration_t lora_producer = {"lora", lora_sources, 1, produce_lora};
 
 static h2d_producer_t *create_lora_world(serving_world_t *world, int mode)
@@ -244,8 +248,8 @@ static h2d_producer_t *create_lora_world(serving_world_t *world, int mode)
 	h2d_runner_options_t with_group = options;
 	h2d_producer_t *producer;
 
-	with_group.groups = &lora_group;
-	with_group.num_groups = 1;
+	with_group.groups = lora_groups;
+	with_group.num_groups = 2;
 	serving_world_create(world, &with_group, mode);
 	check_success(h2d_producer_create(world->runner, &lora_producer, &producer));
 	return producer;
@@ -266,11 +270,14 @@ START_TEST(group_of_the_caller_is_published_in_every_slot)
 	for (int i = 0; i < 5; i++) {
 		const int32_t ids[] = {i, i + 1, i + 2};
 		const float scales[] = {(float)i, 2, 3};
+		const h2d_batch_t tokens = {.num_requests = 3};
 		lora_batch_t batch = {3, ids, scales, false};
 		lora_batch_t changed = {2, ids + 1, scales + 1, false};
 		uint8_t *sources;
 
 		check_success(h2d_runner_begin(world.runner, fixture_stream));
+		check_success(h2d_query_prefix_prepare(world.runner, fixture_stream, &tokens, NULL));
+		token_model_query_prefix(&world, &tokens);
 		check_success(h2d_producer_run(producer, fixture_stream, &batch));
 		model_lora(&world, &batch);
 		sources = serving_copy_sources(&world);
@@ -418,7 +425,7 @@ START_TEST(wrong_declarations_are_refused)
 		check_fails(h2d_runner_create(fixture_device, &with_group, &runner),
 			    groups[i].status, groups[i].words);
 	}
-	with_group.groups = &lora_group;
+	with_group.groups = lora_groups;
 	check_success(h2d_runner_create(fixture_device, &with_group, &runner));
 	check_fails(h2d_producer_create(runner, &no_group, &producer), H2D_STATUS_NOT_FOUND,
 		    "samplings");

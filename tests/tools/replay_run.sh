@@ -123,6 +123,35 @@ if [ -c /dev/full ]; then
 	result $? "a summary that cannot be written"
 fi
 
+# Four speculative tokens: token inputs are published first, in one DMA and one scatter, in one
+# dispatch, or with a copy for each member that has something in it.
+speculative="--requests 40 --max-num-seqs 17 --max-model-len 3000 --num-pages 230 --step-time 1000
+	--steps 40 --speculative 4 --json"
+for backend in packed:40:40 direct:0:0 pull:0:40; do
+	name=${backend%%:*}
+	copies=${backend#*:}
+	copies=${copies%:*}
+	dispatches=${backend##*:}
+	# shellcheck disable=SC2086 # several words
+	runs 0 $speculative --slots 3 --backend "$name" && is verified_steps 40 && is mismatches 0 &&
+		is token_inputs_steps 40 && is mha_decode_steps 40 &&
+		is token_inputs_dispatches "$dispatches" && is consumer_dispatches 80 &&
+		[ "$(figure accepted_drafts)" -gt 0 ]
+	result $? "$name: speculative tokens, all verified"
+	if [ "$name" = direct ]; then
+		# temperatures, prefix, ids and the three of verification; sources and filters in most
+		[ "$(figure token_inputs_dma_copies)" -gt 240 ] &&
+			[ "$(figure token_inputs_dma_copies)" -le 320 ]
+	else
+		is token_inputs_dma_copies "$copies" && is mha_decode_dma_copies "$copies"
+	fi
+	result $? "$name: what token inputs take"
+	figure token_inputs_bytes >"$directory/bytes.$name"
+done
+cmp -s "$directory/bytes.packed" "$directory/bytes.direct" &&
+	cmp -s "$directory/bytes.packed" "$directory/bytes.pull"
+result $? "token inputs have the same bytes in all backends"
+
 # The variables make the software GPU late, disorderly and incoherent; others ignore them.
 for name in packed direct pull; do
 	# shellcheck disable=SC2086 # several words
@@ -130,6 +159,11 @@ for name in packed direct pull; do
 		runs 0 $workload --steps 40 --slots 4 --backend $name && is verified_steps 40 &&
 		is mismatches 0
 	result $? "$name on a hostile GPU"
+	# shellcheck disable=SC2086 # several words
+	SOFTGPU_SEED=7 SOFTGPU_L2S=4 SOFTGPU_DELAY=200 SOFTGPU_REORDER=1 \
+		runs 0 $speculative --slots 4 --backend $name && is verified_steps 40 &&
+		is mismatches 0
+	result $? "$name on a hostile GPU, speculative tokens"
 done
 
 if [ "${RUN_H2D_GPU_TESTS:-0}" != 1 ]; then

@@ -79,6 +79,35 @@ START_TEST(one_request_step_by_step)
 }
 END_TEST
 
+/*
+ * Two drafts a step: pages for all three tokens; then all, none and (the answer being complete) none
+ * of the drafts come true.
+ */
+START_TEST(speculative_tokens_are_stored_ahead)
+{
+	static const int32_t contexts[] = {6, 9, 10};
+	static const uint32_t pages[] = {3, 5, 5};
+	struct scheduler_settings shape = settings(4, 2, 9, 16);
+	struct scheduler *scheduler;
+	struct scheduler_batch batch;
+
+	shape.speculative_tokens = 2;
+	add(0, 3, 6);
+	scheduler = scheduler_create(&shape, &trace);
+	for (int step = 0; step < 3; step++) {
+		ck_assert_int_eq(scheduler_schedule(scheduler, &batch), 1);
+		assert_batch(&batch, 1, (uint64_t[]){0}, &contexts[step], &pages[step]);
+		scheduler_advance(scheduler);
+	}
+	ck_assert_int_eq(scheduler_schedule(scheduler, &batch), 0);
+	ck_assert_uint_eq(scheduler_counts(scheduler)->generated_tokens, 6);
+	ck_assert_uint_eq(scheduler_counts(scheduler)->accepted_drafts, 2);
+	ck_assert_uint_eq(scheduler_counts(scheduler)->finished, 1);
+	ck_assert_uint_eq(scheduler_counts(scheduler)->pages_in_use, 0);
+	scheduler_destroy(scheduler);
+}
+END_TEST
+
 /* A step takes 1000 us, and so does a prefill: the second request joins after it has arrived. */
 START_TEST(arrivals_are_waited_for)
 {
@@ -444,6 +473,7 @@ int main(void)
 	tcase_add_checked_fixture(cases, NULL, free_trace);
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, one_request_step_by_step);
+	tcase_add_test(cases, speculative_tokens_are_stored_ahead);
 	tcase_add_test(cases, arrivals_are_waited_for);
 	tcase_add_test(cases, preempts_the_request_admitted_last);
 	tcase_add_test(cases, too_long_is_rejected_and_a_long_answer_clipped);

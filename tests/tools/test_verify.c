@@ -31,6 +31,22 @@ static const struct scheduler_batch second_batch = {
 	.block_table_lengths = (const uint32_t[]){1},
 };
 
+/* With two speculative tokens. */
+static const struct verify_shape speculative_shape = {.max_requests = 5,
+						      .columns = 3,
+						      .block_size = 4,
+						      .page_size = 2,
+						      .speculative_tokens = 2};
+
+static int32_t shared_draft_ids[10];
+
+static const struct verify_tokens tokens = {
+	.ids = (const int32_t[]){10, 11, 12, 13, 14, 15},
+	.temperatures = (const float[]){0, 0.5f},
+	.top_ps = (const float[]){1, 0.9f},
+	.draft_ids = shared_draft_ids,
+};
+
 static struct verify_image expected, found;
 
 static void create_images(void)
@@ -99,6 +115,41 @@ START_TEST(smaller_step_leaves_tails)
 }
 END_TEST
 
+START_TEST(speculative_step)
+{
+	const float temperatures[] = {1e-10f, 0.5f, 0, 0, 0};
+	const float top_ps[] = {1, 0.9f, 0, 0, 0};
+	const struct verify_tokens uniform = {
+		.ids = tokens.ids,
+		.temperatures = tokens.temperatures,
+		.top_ps = (const float[]){0.5f, 0.5f},
+		.draft_ids = shared_draft_ids,
+	};
+
+	destroy_images();
+	ck_assert(verify_image_create(&expected, &speculative_shape));
+	ck_assert(verify_image_create(&found, &speculative_shape));
+	shared_draft_ids[9] = 99; /* of an earlier step */
+	verify_apply(&expected, &first_batch, 3);
+	verify_apply_tokens(&expected, &first_batch, &tokens, 3);
+	assert_int64(VERIFY_SLOT_MAPPING,
+		     (int64_t[]){6, 7, 28, 21, 22, 23, -1, -1, -1, 0, 0, 0, 0, 0, 0}, 15);
+	assert_int64(VERIFY_POSITIONS, (int64_t[]){6, 7, 8, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 15);
+	assert_int32(VERIFY_INPUT_IDS,
+		     (int32_t[]){10, 11, 12, 13, 14, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 16);
+	assert_int32(VERIFY_CU_SEQLENS_Q, (int32_t[]){0, 3, 6, 6, 0, 0}, 6);
+	assert_int32(VERIFY_CU_NUM_DRAFT_TOKENS, (int32_t[]){2, 4, 0, 0, 0}, 5);
+	assert_int64(VERIFY_TARGET_LOGITS_INDICES, (int64_t[]){0, 1, 3, 4, 0, 0, 0, 0, 0, 0}, 10);
+	assert_int64(VERIFY_BONUS_LOGITS_INDICES, (int64_t[]){2, 5, 0, 0, 0}, 5);
+	assert_int32(VERIFY_DRAFT_IDS, (int32_t[]){11, 12, 14, 15, 0, 0, 0, 0, 0, 99}, 10);
+	ck_assert_mem_eq(expected.arrays[VERIFY_TEMPERATURES], temperatures, sizeof(temperatures));
+	ck_assert_mem_eq(expected.arrays[VERIFY_TOP_PS], top_ps, sizeof(top_ps));
+	/* one value for all is not sent: the old ones stay */
+	verify_apply_tokens(&expected, &first_batch, &uniform, 3);
+	ck_assert_mem_eq(expected.arrays[VERIFY_TOP_PS], top_ps, sizeof(top_ps));
+}
+END_TEST
+
 START_TEST(equal_images)
 {
 	struct verify_mismatch mismatch;
@@ -116,6 +167,9 @@ START_TEST(every_wrong_byte_is_found)
 	enum verify_array array = (enum verify_array)_i;
 	struct verify_mismatch mismatch;
 
+	destroy_images();
+	ck_assert(verify_image_create(&expected, &speculative_shape));
+	ck_assert(verify_image_create(&found, &speculative_shape));
 	verify_apply(&expected, &first_batch, 4);
 	verify_apply(&found, &first_batch, 4);
 	size_t size = verify_element_size(array);
@@ -164,6 +218,7 @@ int main(void)
 	tcase_add_checked_fixture(cases, create_images, destroy_images);
 	tcase_add_test(cases, padded_step);
 	tcase_add_test(cases, smaller_step_leaves_tails);
+	tcase_add_test(cases, speculative_step);
 	tcase_add_test(cases, equal_images);
 	tcase_add_loop_test(cases, every_wrong_byte_is_found, 0, VERIFY_ARRAYS);
 	tcase_add_test(cases, first_mismatch_is_described_and_all_are_counted);
