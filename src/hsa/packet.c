@@ -48,6 +48,14 @@ void h2d_packet_dispatch(h2d_packet_t *packet, const h2d_kernel_t *kernel, uint3
 
 /* ---- reserving ------------------------------------------------------------------------------- */
 
+static uint64_t load_write_index(struct h2d_stream_state *state)
+{
+	uint64_t write = hsa_queue_load_write_index_relaxed(state->queue);
+
+	atomic_store_explicit(&state->write_index, write, memory_order_relaxed);
+	return write;
+}
+
 /* Whether count slots from index write on are free. */
 static bool has_space(struct h2d_stream_state *state, uint64_t write, uint32_t count)
 {
@@ -73,7 +81,10 @@ static bool has_space(struct h2d_stream_state *state, uint64_t write, uint32_t c
  */
 static bool reserve(struct h2d_stream_state *state, uint32_t count, uint64_t *index)
 {
-	uint64_t write = hsa_queue_load_write_index_relaxed(state->queue);
+	/* Relaxed: a write index that is out of date makes the compare-and-swap fail. */
+	uint64_t write = state->single_producer
+			     ? hsa_queue_load_write_index_relaxed(state->queue)
+			     : atomic_load_explicit(&state->write_index, memory_order_relaxed);
 
 	while (has_space(state, write, count)) {
 		*index = write;
@@ -83,8 +94,11 @@ static bool reserve(struct h2d_stream_state *state, uint32_t count, uint64_t *in
 		}
 		/* Relaxed: what the slots hold is published by their headers. */
 		write = hsa_queue_cas_write_index_relaxed(state->queue, write, write + count);
-		if (write == *index)
+		if (write == *index) {
+			atomic_store_explicit(&state->write_index, write + count,
+					      memory_order_relaxed);
 			return true;
+		}
 	}
 	return false;
 }
@@ -96,7 +110,7 @@ static h2d_status_t wait_for_space(const h2d_stream_t *stream, uint32_t count, u
 	/* No signal tells of the read index. A packet takes microseconds, a nap about 60. */
 	const struct timespec nap = {.tv_nsec = 10000};
 
-	while (!has_space(state, hsa_queue_load_write_index_relaxed(state->queue), count)) {
+	while (!has_space(state, load_write_index(state), count)) {
 		h2d_status_t status = h2d_stream_check(stream);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
@@ -135,7 +149,7 @@ h2d_status_t h2d_stream_wait_for_space(h2d_stream_t *stream, uint32_t count)
 
 	if (!may_submit(state, count))
 		return explain_refusal(stream, count);
-	if (has_space(state, hsa_queue_load_write_index_relaxed(state->queue), count))
+	if (has_space(state, load_write_index(state), count))
 		return H2D_STATUS_SUCCESS;
 	return wait_for_space(stream, count, h2d_deadline(state->timeout_ns));
 }

@@ -20,6 +20,7 @@ struct h2d_stream_state {
 	uint64_t identity;
 	uint64_t timeout_ns;
 	_Atomic uint64_t free_end;    /* slots before this write index were seen to be free */
+	_Atomic uint64_t write_index; /* the queue's, when last seen */
 	_Atomic uint32_t objects;     /* aliases */
 	_Atomic uint32_t queue_error; /* the hsa_status_t that the queue reported, 0: none */
 	_Atomic(struct h2d_recording *) recording; /* not NULL: the stream captures */
