@@ -213,7 +213,7 @@ END_TEST
 static struct pair hasty_pair(h2d_backend_t backend)
 {
 	struct pair pair = {.owner = case_owner(&(h2d_owner_options_t){
-				    .name = "hasty", .backend = backend, .timeout_ns = 20000000})};
+				    .name = "hasty", .backend = backend, .timeout_ns = 50000000})};
 
 	pair.a = case_buffer(pair.owner, "a", 4, 16, 0, H2D_COUNT_ROWS);
 	pair.b = case_buffer(pair.owner, "b", 4, 16, 0, H2D_COUNT_ROWS);
@@ -238,6 +238,7 @@ START_TEST(P13_completion_failure_poison_prevents_source_reuse_begin)
 	check_fails(h2d_owner_drain(pair.owner), H2D_STATUS_TIMEOUT, "hasty");
 	expect_failed(&pair, fixture_stream, "did not end within");
 	gate_open();
+	check_success(h2d_stream_synchronize(fixture_stream));
 	check_success(h2d_owner_drain(pair.owner));
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 11);
 }
@@ -254,6 +255,7 @@ START_TEST(P13_completion_failure_poison_prevents_source_reuse_acquire)
 	check_fails(h2d_buffer_acquire_write(pair.a, fixture_stream, "corrected"),
 		    H2D_STATUS_TIMEOUT, "acquire_write of buffer 'a', owner 'hasty'");
 	gate_open();
+	check_success(h2d_stream_synchronize(fixture_stream));
 	check_success(h2d_owner_drain(pair.owner));
 	expect_failed(&pair, fixture_stream, "did not end within");
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 11);

@@ -83,7 +83,7 @@ START_TEST(rebuild_that_times_out_fails_the_owner)
 {
 	h2d_owner_t *owner = case_owner(
 		&(h2d_owner_options_t){.name = "slot", .backend = (h2d_backend_t)_i,
-				       .timeout_ns = 30000000});
+				       .timeout_ns = 50000000});
 	h2d_buffer_t *buffer = case_buffer(owner, "a", 4, 16, 0, H2D_COUNT_ROWS);
 
 	check_success(h2d_owner_select_transports(owner));
@@ -97,6 +97,7 @@ START_TEST(rebuild_that_times_out_fails_the_owner)
 	check_fails(h2d_buffer_destroy(buffer), H2D_STATUS_INVALID_STATE, "failed");
 	check_fails(h2d_owner_destroy(owner), H2D_STATUS_INVALID_STATE, "drain it first");
 	gate_open();
+	check_success(h2d_stream_synchronize(fixture_stream));
 	check_success(h2d_owner_drain(owner));
 }
 END_TEST
