@@ -35,7 +35,7 @@ static struct counts *current(void)
 	return &counting->counts[counting->phase];
 }
 
-/* ---- allocations ------------------------------------------------------------------------------ */
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 bool counting_sees_allocations(void)
@@ -90,7 +90,7 @@ EXPORTED void free(void *memory)
 }
 #endif
 
-/* ---- the runtime ------------------------------------------------------------------------------ */
+/* ---- the runtime ----------------------------------------------------------------------------- */
 
 /* Found once, before anything is counted, and kept. */
 #define REAL(name) ((__typeof__(&name))find_real(&real_##name, #name))
@@ -219,7 +219,7 @@ EXPORTED int nanosleep(const struct timespec *time, struct timespec *rest)
 	return (int)result;
 }
 
-/* ---- system calls ----------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 
 static void note_system_call(pid_t process)
 {

@@ -13,7 +13,7 @@
 enum counting_phase {
 	COUNTING_NOTHING,
 	COUNTING_BEGIN,
-	COUNTING_PUBLISH,	   /* into a ring that has room */
+	COUNTING_PUBLISH,	    /* into a ring that has room */
 	COUNTING_PUBLISH_FULL_RING, /* into one that has none yet */
 	COUNTING_ACQUIRE,
 	COUNTING_FINISH,
@@ -21,7 +21,7 @@ enum counting_phase {
 };
 
 struct counts {
-	uint64_t allocations;	 /* malloc, calloc, realloc, free */
+	uint64_t allocations;	  /* malloc, calloc, realloc, free */
 	uint64_t hsa_allocations; /* of these functions inside hsa_* functions */
 	uint64_t system_calls;
 	uint64_t hsa_system_calls;

@@ -19,7 +19,8 @@ static struct h2d_pull_arguments *new_arguments(uint32_t members)
 	struct h2d_pull_arguments *arguments;
 
 	check_success(h2d_device_allocate_host(
-		fixture_device, sizeof(*arguments) + members * sizeof(arguments->member[0]), &memory));
+		fixture_device, sizeof(*arguments) + members * sizeof(arguments->member[0]),
+		&memory));
 	arguments = memory;
 	arguments->members = members;
 	return arguments;
@@ -142,7 +143,8 @@ void destroy_world(void)
 		check_success(h2d_graph_destroy(world.graph[slot]));
 		check_success(h2d_owner_destroy(world.owner[slot]));
 		for (uint32_t i = 0; i < 4; i++)
-			check_success(h2d_device_free(fixture_device, world.wrapped[slot][i / 2][i % 2]));
+			check_success(
+				h2d_device_free(fixture_device, world.wrapped[slot][i / 2][i % 2]));
 	}
 	check_success(h2d_stream_synchronize(fixture_stream));
 	for (uint32_t i = 0; i < COPIES; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the random sequences run on: two slots of buffers of all kinds in overlapping groups, recorded
- * consumers, and room for what they see.
+ * What the random sequences run on: two slots of buffers of all kinds in overlapping groups,
+ * recorded consumers, and room for what they see.
  */
 #ifndef H2DPUB_TESTS_SEQUENCE_WORLD_H
 #define H2DPUB_TESTS_SEQUENCE_WORLD_H
@@ -48,7 +48,8 @@ extern struct sequence_world {
 	h2d_registry_t *registry;
 	h2d_owner_t *owner[SLOTS];
 	h2d_buffer_t *buffer[SLOTS][MEMBERS];
-	void *wrapped[SLOTS][2][2]; /* the caller's memory: of WRAPPED and STRIDED, host and device */
+	/* The caller's memory: of WRAPPED and STRIDED, each host and device. */
+	void *wrapped[SLOTS][2][2];
 	h2d_group_t *group[SLOTS][GROUPS];
 	h2d_graph_t *graph[SLOTS]; /* the consumer: copies all destinations to `seen` */
 	uint8_t *seen;

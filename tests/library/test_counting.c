@@ -34,8 +34,9 @@ static void check_counts(enum counting_phase phase, bool may_wait)
 
 	ck_assert_msg(counts->allocations == 0, "%s: %" PRIu64 " allocations", phase_names[phase],
 		      counts->allocations);
-	ck_assert_msg(counts->system_calls == 0, "%s: %" PRIu64 " system calls, the last number %ld",
-		      phase_names[phase], counts->system_calls, counts->last_system_call);
+	ck_assert_msg(counts->system_calls == 0,
+		      "%s: %" PRIu64 " system calls, the last number %ld", phase_names[phase],
+		      counts->system_calls, counts->last_system_call);
 	ck_assert_msg(counts->other_hsa_calls == 0,
 		      "%s: %" PRIu64 " calls that make or destroy objects of the runtime",
 		      phase_names[phase], counts->other_hsa_calls);
@@ -62,7 +63,8 @@ static void slot_make(struct slot *slot, const char *name, h2d_backend_t backend
 	slot->owner = case_owner_of(name, backend);
 	for (int i = 0; i < MEMBERS; i++) {
 		snprintf(member_name, sizeof(member_name), "member %d", i);
-		slot->members[i] = case_buffer(slot->owner, member_name, 4, 8 << i, 0, H2D_COUNT_ROWS);
+		slot->members[i] =
+			case_buffer(slot->owner, member_name, 4, 8 << i, 0, H2D_COUNT_ROWS);
 	}
 	check_success(h2d_group_create(slot->owner, "group", slot->members, MEMBERS, &slot->group));
 	check_success(h2d_owner_select_transports(slot->owner));
@@ -94,11 +96,11 @@ static void publish_many_epochs(int backend)
 		      h2d_group_publish(slot.group, fixture_stream, counts, NULL));
 		/* Now and then something is corrected: a wait that the contract has. */
 		if (epoch % 100 == 50) {
-			COUNT(COUNTING_ACQUIRE, h2d_buffer_acquire_write(
-							slot.members[0], fixture_stream, "again"));
+			COUNT(COUNTING_ACQUIRE,
+			      h2d_buffer_acquire_write(slot.members[0], fixture_stream, "again"));
 			fill_source(slot.members[0], (int32_t)epoch + 1);
-			COUNT(COUNTING_PUBLISH, h2d_buffer_publish(slot.members[0], fixture_stream,
-								   8, "again"));
+			COUNT(COUNTING_PUBLISH,
+			      h2d_buffer_publish(slot.members[0], fixture_stream, 8, "again"));
 		}
 		COUNT(COUNTING_FINISH, h2d_owner_finish(slot.owner, fixture_stream));
 	}

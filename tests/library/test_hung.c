@@ -10,10 +10,10 @@
 #include "hsa/kernel_arguments.h"
 #include "publication_case.h"
 
-#define TIMEOUT_NS UINT64_C(150000000)
+#define TIMEOUT_NS     UINT64_C(150000000)
 #define MAXIMUM_EPOCHS 300
 
-/* ---- hangs ------------------------------------------------------------------------------------ */
+/* ---- hangs ----------------------------------------------------------------------------------- */
 
 static void stall_setup(const char *stall)
 {
@@ -36,8 +36,9 @@ static void queue_hangs_setup(void)
 
 static struct pair hasty_pair(h2d_backend_t backend)
 {
-	struct pair pair = {.owner = case_owner(&(h2d_owner_options_t){
-				    .name = "hasty", .backend = backend, .timeout_ns = TIMEOUT_NS})};
+	struct pair pair = {.owner = case_owner(&(h2d_owner_options_t){.name = "hasty",
+								       .backend = backend,
+								       .timeout_ns = TIMEOUT_NS})};
 
 	pair.a = case_buffer(pair.owner, "a", 4, 16, 0, H2D_COUNT_ROWS);
 	pair.b = case_buffer(pair.owner, "b", 4, 16, 0, H2D_COUNT_ROWS);
@@ -124,7 +125,7 @@ START_TEST(hung_queue_fails_the_owner_and_keeps_its_storage)
 }
 END_TEST
 
-/* ---- faults ----------------------------------------------------------------------------------- */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 /* A consumer that reads where nothing is mapped. */
 static void enqueue_faulty_consumer(uint64_t address)
@@ -176,7 +177,7 @@ START_TEST(memory_fault_fails_the_owner_and_names_the_address)
 }
 END_TEST
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Nothing of a hung device can be taken down: each case ends with its process. */
 static Suite *hung_suite(void)

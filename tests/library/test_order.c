@@ -12,7 +12,7 @@
 #include "hsa/stream.h"
 #include "publication_case.h"
 
-/* ---- destinations that a kernel has written --------------------------------------------------- */
+/* ---- destinations that a kernel has written -------------------------------------------------- */
 
 static void one_l2_setup(void)
 {
@@ -68,7 +68,7 @@ START_TEST(publication_replaces_what_a_kernel_has_written)
 }
 END_TEST
 
-/* ---- strided destinations --------------------------------------------------------------------- */
+/* ---- strided destinations -------------------------------------------------------------------- */
 
 #define ROWS	     4
 #define HOST_PITCH   4 /* elements */
@@ -133,7 +133,7 @@ START_TEST(strided_publication_waits_for_earlier_consumers)
 }
 END_TEST
 
-/* ---- a shared ring ---------------------------------------------------------------------------- */
+/* ---- a shared ring --------------------------------------------------------------------------- */
 
 #define RING	       64
 #define RING_EPOCHS    400

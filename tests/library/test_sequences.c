@@ -26,8 +26,8 @@ enum kind {
 
 struct operation {
 	enum kind kind;
-	uint32_t slot;   /* REPLAY, GPU_WRITE */
-	uint32_t group;  /* PUBLISH, REPUBLISH_GROUP, PUBLISH_LATE */
+	uint32_t slot;	 /* REPLAY, GPU_WRITE */
+	uint32_t group;	 /* PUBLISH, REPUBLISH_GROUP, PUBLISH_LATE */
 	uint32_t member; /* REPUBLISH, GPU_WRITE */
 	int64_t counts[MEMBERS];
 };
@@ -42,7 +42,7 @@ static struct {
 	bool in_use[SLOTS][MEMBERS];
 	bool in_flight[SLOTS][GROUPS];
 	bool has_epoch[SLOTS]; /* in this sequence */
-	uint32_t slot; /* whose epoch is open */
+	uint32_t slot;	       /* whose epoch is open */
 	bool open;
 	uint32_t replays;
 	uint32_t arguments;
@@ -109,7 +109,7 @@ static bool mismatch(const char *what, h2d_status_t got, h2d_status_t expected)
 	do {                                                                                       \
 		h2d_status_t expect_status = (call);                                               \
 		if (expect_status != (expected))                                                   \
-			return mismatch(#call, expect_status, expected);                               \
+			return mismatch(#call, expect_status, expected);                           \
 	} while (0)
 
 /* A producer: new bytes in the whole source, which must be writable. */
@@ -126,7 +126,8 @@ static void write_source(uint32_t slot, uint32_t member)
 static bool next_epoch(void)
 {
 	if (model.open) {
-		EXPECT(h2d_owner_finish(world.owner[model.slot], fixture_stream), H2D_STATUS_SUCCESS);
+		EXPECT(h2d_owner_finish(world.owner[model.slot], fixture_stream),
+		       H2D_STATUS_SUCCESS);
 		model.slot = (model.slot + 1) % SLOTS;
 	}
 	EXPECT(h2d_owner_begin(world.owner[model.slot], fixture_stream), H2D_STATUS_SUCCESS);
@@ -279,8 +280,10 @@ static bool run_operation(h2d_backend_t backend, const struct operation *operati
 	case GPU_WRITE:
 		return gpu_write(operation);
 	default:
-		EXPECT(h2d_owner_finish(world.owner[model.slot], fixture_stream), H2D_STATUS_SUCCESS);
-		EXPECT(h2d_owner_resume(world.owner[model.slot], fixture_stream), H2D_STATUS_SUCCESS);
+		EXPECT(h2d_owner_finish(world.owner[model.slot], fixture_stream),
+		       H2D_STATUS_SUCCESS);
+		EXPECT(h2d_owner_resume(world.owner[model.slot], fixture_stream),
+		       H2D_STATUS_SUCCESS);
 		return true;
 	}
 }
@@ -290,12 +293,13 @@ static bool compare(const char *what, uint32_t number, const void *device, const
 {
 	static uint8_t actual[SNAPSHOT];
 
-	EXPECT(h2d_device_read(fixture_device, actual, device, size, TIMEOUT_NS), H2D_STATUS_SUCCESS);
+	EXPECT(h2d_device_read(fixture_device, actual, device, size, TIMEOUT_NS),
+	       H2D_STATUS_SUCCESS);
 	for (size_t i = 0; i < size; i++) {
 		if (actual[i] == expected[i])
 			continue;
-		snprintf(failure, sizeof(failure), "%s %u: byte %zu is %u instead of %u", what, number,
-			 i, actual[i], expected[i]);
+		snprintf(failure, sizeof(failure), "%s %u: byte %zu is %u instead of %u", what,
+			 number, i, actual[i], expected[i]);
 		return false;
 	}
 	return true;
@@ -309,13 +313,13 @@ static bool run_sequence(h2d_backend_t backend, const struct operation *operatio
 	memset(&model, 0, sizeof(model));
 	memset(constants, 0xc3, sizeof(constants));
 	check_success(h2d_device_write(fixture_device, world.seen, zero, SNAPSHOT, TIMEOUT_NS));
-	check_success(h2d_device_write(fixture_device, world.constants, constants, sizeof(constants),
-				       TIMEOUT_NS));
+	check_success(h2d_device_write(fixture_device, world.constants, constants,
+				       sizeof(constants), TIMEOUT_NS));
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
 		for (uint32_t i = 0; i < MEMBERS; i++)
 			check_success(h2d_device_write(fixture_device,
-						       h2d_buffer_device(world.buffer[slot][i]), zero,
-						       sizes[i], TIMEOUT_NS));
+						       h2d_buffer_device(world.buffer[slot][i]),
+						       zero, sizes[i], TIMEOUT_NS));
 	}
 	/* What the DMA engine has just written is to be seen by the first replay. */
 	check_success(h2d_stream_synchronize(fixture_stream));
@@ -345,7 +349,7 @@ static bool run_sequence(h2d_backend_t backend, const struct operation *operatio
 	return true;
 }
 
-/* ---- making, shortening and printing sequences ------------------------------------------------ */
+/* ---- making, shortening and printing sequences ----------------------------------------------- */
 
 static int64_t random_count(uint64_t *state, uint32_t member)
 {
@@ -367,10 +371,11 @@ static int64_t random_count(uint64_t *state, uint32_t member)
 static struct operation random_operation(uint64_t *state)
 {
 	/* Publications and replays are the commonest. */
-	static const enum kind kinds[] = {NEXT_EPOCH,	   NEXT_EPOCH, PUBLISH,	  PUBLISH,
-					  PUBLISH,	   REPUBLISH,  REPLAY,	  REPLAY,
-					  REPUBLISH_GROUP, GPU_WRITE,  GPU_WRITE, FINISH_AND_RESUME,
-					  PUBLISH_LATE};
+	static const enum kind kinds[] = {
+		NEXT_EPOCH, NEXT_EPOCH,	     PUBLISH,	      PUBLISH,	 PUBLISH,
+		REPUBLISH,  REPUBLISH_GROUP, REPLAY,	      REPLAY,	 GPU_WRITE,
+		GPU_WRITE,  PUBLISH_LATE,    FINISH_AND_RESUME,
+	};
 	struct operation operation = {
 		.kind = kinds[fixture_random(state) % (sizeof(kinds) / sizeof(kinds[0]))],
 		.slot = (uint32_t)(fixture_random(state) % SLOTS),
@@ -388,7 +393,7 @@ static struct operation random_operation(uint64_t *state)
 static void print_operation(const struct operation *operation)
 {
 	static const char *const names[KINDS] = {
-		"next epoch", "publish", "republish",	     "correct and republish",
+		"next epoch", "publish", "republish",	      "correct and republish",
 		"replay",     "write",	 "finish and resume", "publish late",
 	};
 	const bool group = operation->kind == PUBLISH || operation->kind == REPUBLISH_GROUP ||
@@ -415,7 +420,8 @@ static void print_operation(const struct operation *operation)
 	fprintf(stderr, "\n");
 }
 
-/* Whether the sequence fails in a new world; the timing differs each time, so it gets some tries. */
+/* Whether the sequence fails in a new world; the timing differs each time, so it gets some tries.
+ */
 static bool fails_again(h2d_backend_t backend, const struct operation *operations, uint32_t count)
 {
 	for (int attempt = 0; attempt < 5; attempt++) {

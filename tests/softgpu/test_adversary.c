@@ -15,7 +15,7 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* ---- draws ------------------------------------------------------------------------------------ */
+/* ---- draws ----------------------------------------------------------------------------------- */
 
 /* How long a packet is held, by what it set; `until` counts from some moment in between. */
 static uint64_t drawn_delay(struct softgpu_adversary_state *state, uint64_t position)
@@ -130,7 +130,7 @@ START_TEST(a_stall_may_last_forever)
 }
 END_TEST
 
-/* ---- under the runtime ------------------------------------------------------------------------ */
+/* ---- under the runtime ----------------------------------------------------------------------- */
 
 static struct hsa_harness harness;
 static struct hsa_harness_kernel write_ids;
@@ -163,7 +163,8 @@ static void start(const char *const settings[])
 	out = hsa_harness_allocate(&harness, 4096);
 }
 
-/* Two kernels write the same element, the second behind the first: how often does the first stay? */
+/* Two kernels write the same element, the second behind the first: how often does the first stay?
+ */
 static unsigned int overtakings(unsigned int header_bits, unsigned int rounds)
 {
 	const hsa_signal_t done = packets_signal(0, true);
@@ -191,11 +192,10 @@ static unsigned int overtakings(unsigned int header_bits, unsigned int rounds)
 
 START_TEST(only_the_barrier_bit_keeps_dispatches_in_order)
 {
-	start((const char *const[]){"SOFTGPU_DELAY", "1000", "SOFTGPU_REORDER", "1",
-				    "SOFTGPU_SEED", "7", NULL});
+	start((const char *const[]){"SOFTGPU_DELAY", "1000", "SOFTGPU_REORDER", "1", "SOFTGPU_SEED",
+				    "7", NULL});
 	ck_assert_uint_eq(overtakings(PACKETS_ORDERED, 60), 0);
-	ck_assert_uint_gt(
-		overtakings(PACKETS_ORDERED & ~(1U << HSA_PACKET_HEADER_BARRIER), 60), 0);
+	ck_assert_uint_gt(overtakings(PACKETS_ORDERED & ~(1U << HSA_PACKET_HEADER_BARRIER), 60), 0);
 	stop();
 }
 END_TEST
@@ -213,8 +213,8 @@ START_TEST(barrier_packets_without_the_bit_overtake_dispatches)
 	memcpy(kernarg, &out, 8);
 	for (unsigned int bit = 0; bit < 2; bit++) {
 		for (unsigned int i = 0; i < 12; i++) {
-			const hsa_kernel_dispatch_packet_t dispatch =
-				packets_dispatch(&write_ids, PACKETS_ORDERED, 64, 64, kernarg, first);
+			const hsa_kernel_dispatch_packet_t dispatch = packets_dispatch(
+				&write_ids, PACKETS_ORDERED, 64, 64, kernarg, first);
 			const hsa_barrier_and_packet_t barrier =
 				packets_barrier(HSA_PACKET_TYPE_BARRIER_AND,
 						bit << HSA_PACKET_HEADER_BARRIER, NULL, 0, second);
@@ -309,7 +309,7 @@ START_TEST(a_stalled_queue_goes_on_after_its_time)
 }
 END_TEST
 
-/* ---- the seed --------------------------------------------------------------------------------- */
+/* ---- the seed -------------------------------------------------------------------------------- */
 
 /* What the software GPU says when it starts with these settings. */
 static void expect_said(const char *const settings[], const char *words)

@@ -67,7 +67,7 @@ static void gpu_write(uint32_t l2, uint32_t offset, uint8_t value)
 	ck_assert(softgpu_cache_write(cache, l2, BASE + offset, bytes + offset, &value, 1));
 }
 
-/* ---- what the host or a DMA engine writes ----------------------------------------------------- */
+/* ---- what the host or a DMA engine writes ---------------------------------------------------- */
 
 START_TEST(memory_writes_are_hidden_until_a_system_acquire)
 {
@@ -98,7 +98,7 @@ START_TEST(a_read_keeps_the_whole_line_old)
 }
 END_TEST
 
-/* ---- what a kernel writes --------------------------------------------------------------------- */
+/* ---- what a kernel writes -------------------------------------------------------------------- */
 
 START_TEST(kernel_writes_reach_memory_by_a_system_release)
 {
@@ -223,7 +223,7 @@ START_TEST(accesses_cross_lines)
 }
 END_TEST
 
-/* ---- past the caches -------------------------------------------------------------------------- */
+/* ---- past the caches ------------------------------------------------------------------------- */
 
 START_TEST(atomics_work_on_memory_and_are_seen_by_all)
 {
@@ -269,7 +269,7 @@ START_TEST(a_release_to_unmapped_memory_is_dropped)
 }
 END_TEST
 
-/* ---- both directions, many times -------------------------------------------------------------- */
+/* ---- both directions, many times ------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state)
 {

@@ -101,12 +101,12 @@ uint64_t hsa_queue_load_write_index_scacquire(const hsa_queue_t *queue)
 	return index;
 }
 
-/* ---- the runtime's own queues ----------------------------------------------------------------- */
+/* ---- the runtime's own queues ---------------------------------------------------------------- */
 
-hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-			      void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data),
-			      void *data, uint32_t private_size, uint32_t group_size,
-			      hsa_queue_t **queue)
+hsa_status_t
+hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+		 void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data), void *data,
+		 uint32_t private_size, uint32_t group_size, hsa_queue_t **queue)
 {
 	hsa_status_t status = REAL(hsa_queue_create, agent, size, type, callback, data,
 				   private_size, group_size, queue);
@@ -127,8 +127,8 @@ HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 p
 				    size, event, resource);
 
 	if (status == HSAKMT_STATUS_SUCCESS && own_queue_count < MAXIMUM_OWN_QUEUES)
-		own_queues[own_queue_count++] = (struct own_queue){resource->Queue_write_ptr,
-								   resource->Queue_read_ptr};
+		own_queues[own_queue_count++] =
+			(struct own_queue){resource->Queue_write_ptr, resource->Queue_read_ptr};
 	return status;
 }
 
@@ -159,13 +159,11 @@ hsa_status_t hsa_amd_memory_async_copy(void *destination, hsa_agent_t destinatio
 		    size, dependency_count, dependencies, completion);
 }
 
-hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t *destination,
-					    const hsa_dim3_t *destination_offset,
-					    const hsa_pitched_ptr_t *source,
-					    const hsa_dim3_t *source_offset, const hsa_dim3_t *range,
-					    hsa_agent_t agent, hsa_amd_copy_direction_t direction,
-					    uint32_t dependency_count,
-					    const hsa_signal_t *dependencies, hsa_signal_t completion)
+hsa_status_t hsa_amd_memory_async_copy_rect(
+	const hsa_pitched_ptr_t *destination, const hsa_dim3_t *destination_offset,
+	const hsa_pitched_ptr_t *source, const hsa_dim3_t *source_offset, const hsa_dim3_t *range,
+	hsa_agent_t agent, hsa_amd_copy_direction_t direction, uint32_t dependency_count,
+	const hsa_signal_t *dependencies, hsa_signal_t completion)
 {
 	release_to_own_queues();
 	return REAL(hsa_amd_memory_async_copy_rect, destination, destination_offset, source,
