@@ -15,11 +15,12 @@
 #define VECTORS_PER_ITEM (CHUNK_BYTES / 16 / WORKGROUP_SIZE)
 
 /*
- * Lanes of a wave: 64 on gfx9; gfx11 and gfx12 have both sizes and clang compiles for 32.
+ * Lanes of a wave: 64 on gfx9; gfx11 and gfx12 have both sizes and clang compiles for 32, which is
+ * also the size on NVIDIA GPUs (tests/cuda).
  * The first lane in which a > b, for unsigned values; 34 is LLVM's code of that comparison, and the
  * older clangs know no ballot.
  */
-#if defined(__GFX11__) || defined(__GFX12__)
+#if defined(__GFX11__) || defined(__GFX12__) || defined(__NVPTX__)
 #define WAVE_SIZE                32
 #define FIRST_LANE_GREATER(a, b) ((uint)__builtin_ctz(__builtin_amdgcn_ballot_w32((a) > (b))))
 #else
@@ -57,10 +58,13 @@ static uint inclusive_sum(uint value)
 	value = ADD_ROW_SHIFTED(value, 4);
 	value = ADD_ROW_SHIFTED(value, 8);
 	/* A row ends with its sum. Every GPU reads any lane; not all of them shift over rows. */
-	uint sum = row > 0 ? read_lane(value, 15) : 0;
+	uint row_sum = read_lane(value, 15);
+	uint sum = row > 0 ? row_sum : 0;
 #if WAVE_SIZE == 64
-	sum += row > 1 ? read_lane(value, 31) : 0;
-	sum += row > 2 ? read_lane(value, 47) : 0;
+	row_sum = read_lane(value, 31);
+	sum += row > 1 ? row_sum : 0;
+	row_sum = read_lane(value, 47);
+	sum += row > 2 ? row_sum : 0;
 #endif
 	return value + sum;
 }
@@ -93,8 +97,26 @@ static bool find_chunk(uint chunks, uint *chunk, uint *member_lane)
 	return true;
 }
 
-/* 16 bytes at any address. */
+/*
+ * Loads this item's vectors of 16 bytes, every WORKGROUP_SIZE-th of them, from any address. AMD GPUs
+ * need no alignment.
+ */
+#ifndef LOAD_VECTORS
 typedef uint unaligned_uint4 __attribute__((ext_vector_type(4), aligned(1)));
+
+static void load_vectors(uint4 vector[VECTORS_PER_ITEM], global const uchar *source, uint vectors)
+{
+	uint item = (uint)__builtin_amdgcn_workitem_id_x();
+
+#pragma unroll
+	for (uint i = 0; i < VECTORS_PER_ITEM; i++) {
+		uint at = i * WORKGROUP_SIZE + item;
+		if (at < vectors)
+			vector[i] = *(global const unaligned_uint4 *)(source + at * 16);
+	}
+}
+#define LOAD_VECTORS(vector, source, vectors) load_vectors(vector, source, vectors)
+#endif
 
 /*
  * Copies one chunk of a member of bytes bytes. Stores of 16 bytes are aligned; the bytes before the
@@ -117,12 +139,7 @@ static void copy_chunk(global uchar *destination, global const uchar *source, ul
 	uint tail_start = head + vectors * 16;
 	uint tail = size - tail_start;
 
-#pragma unroll
-	for (uint i = 0; i < VECTORS_PER_ITEM; i++) {
-		uint at = i * WORKGROUP_SIZE + item;
-		if (at < vectors)
-			vector[i] = *(global const unaligned_uint4 *)(source + head + at * 16);
-	}
+	LOAD_VECTORS(vector, source + head, vectors);
 	if (item < head)
 		head_byte = source[item];
 	if (item < tail)
