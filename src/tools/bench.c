@@ -12,6 +12,7 @@ static const struct benchmark {
 	enum bench_exit (*run)(int argc, char *argv[], struct tool_error *error);
 	void (*print_help)(FILE *file);
 } benchmarks[] = {
+	{"publish", "what one publication costs the host", bench_publish, bench_publish_print_help},
 	{"table", "preparing block tables, and the delta codec", bench_table, bench_table_print_help},
 };
 

@@ -12,5 +12,7 @@ enum bench_exit { BENCH_DONE = 0, BENCH_WRONG_USE = 2, BENCH_FAILURE = 3 };
 /* argv[0] is the benchmark's name. Prints its results; else returns with a message in error. */
 enum bench_exit bench_table(int argc, char *argv[], struct tool_error *error);
 void bench_table_print_help(FILE *file);
+enum bench_exit bench_publish(int argc, char *argv[], struct tool_error *error);
+void bench_publish_print_help(FILE *file);
 
 #endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The figures of one way to publish a group, and how they are told. */
+#ifndef H2DPUB_TOOLS_BENCH_PUBLISH_H
+#define H2DPUB_TOOLS_BENCH_PUBLISH_H
+
+#include <json-c/json.h>
+
+#include "bench_publication.h"
+#include "bench_step.h"
+#include "statistics.h"
+
+#define PUBLISH_MAX_PEERS 16
+
+struct publish_figures {
+	const struct publication_peer *peer;
+	struct samples submit_ns;
+	struct samples cpu_ns; /* of the submitting thread, within submit */
+	struct samples consumer_ns; /* from the start of submit until the consumer has run */
+	struct step_counts counts;
+	bool counted;
+};
+
+/* What every table begins with: the machine and how instructions were counted. */
+void publish_print_head(const struct publication_world *world, uint32_t rounds, bool counted);
+
+void publish_print_group(const struct bench_layout *layout, struct publish_figures figures[],
+			 size_t count);
+
+struct json_object *publish_group_json(const struct bench_layout *layout,
+				       struct publish_figures figures[], size_t count);
+
+#endif
