@@ -127,6 +127,11 @@ static int open_target(struct target *target, const struct replay_options *optio
 			.num_pages = (uint32_t)options->num_pages,
 			.max_model_len = (uint32_t)options->max_model_len,
 			.speculative_tokens = (uint32_t)options->speculative,
+			.attention = {
+				.mla = options->mla,
+				.mrope = options->mrope,
+				.tbo = options->tbo,
+			},
 			.verify = options->verify,
 		},
 	};

@@ -32,6 +32,7 @@ struct replay_gpu {
 	struct verify_image found;
 	struct speculation *speculation; /* NULL: none */
 	struct replay_group groups[REPLAY_GROUPS];
+	int64_t *mrope_deltas; /* [max_num_seqs], of one step */
 	h2d_publication_totals_t set_up_totals; /* what the initial uploads took */
 	uint64_t launches;
 	uint64_t dispatches;
@@ -95,7 +96,7 @@ static int open_device(struct replay_gpu *gpu, struct tool_error *error)
 static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
 {
 	const struct replay_gpu_settings *settings = &gpu->settings;
-	const h2d_runner_options_t options = {
+	h2d_runner_options_t options = {
 		.slots = settings->slots,
 		.max_requests = settings->max_num_seqs,
 		.query_length = 1 + settings->speculative_tokens,
@@ -109,7 +110,10 @@ static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
 		/* the first consumer is a graph, whose first packet orders and acquires */
 		.omit_end_fence = true,
 	};
-	h2d_status_t status = h2d_runner_create(gpu->device, &options, &gpu->runner);
+	h2d_status_t status;
+
+	attention_set_options(&settings->attention, &options);
+	status = h2d_runner_create(gpu->device, &options, &gpu->runner);
 
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot make the runner", status);
@@ -151,8 +155,8 @@ static int record_graph(struct replay_gpu *gpu, uint32_t slot, uint32_t graph_re
 	h2d_status_t status = h2d_graph_begin_capture(gpu->stream);
 
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_mha_decode_enqueue_kv_indices(gpu->runner, gpu->stream, slot,
-							   graph_requests);
+		status = attention_record(&gpu->settings.attention, gpu->runner, gpu->stream, slot,
+					  graph_requests);
 	if (status == H2D_STATUS_SUCCESS && gpu->speculation != NULL)
 		status = record_speculation(gpu, slot);
 	if (status == H2D_STATUS_SUCCESS)
@@ -203,18 +207,12 @@ static h2d_status_t token_addresses(const struct replay_gpu *gpu, uint32_t slot,
 static h2d_status_t device_addresses(const struct replay_gpu *gpu, uint32_t slot,
 				     const void *addresses[])
 {
-	h2d_mha_decode_step_t view;
-	h2d_status_t status = h2d_mha_decode_view(gpu->runner, slot, &view);
+	h2d_status_t status =
+		attention_addresses(&gpu->settings.attention, gpu->runner, slot, addresses);
 
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	addresses[VERIFY_SLOT_MAPPING] = view.slot_mapping;
-	addresses[VERIFY_CONTEXT_LENS] = view.context_lens;
-	addresses[VERIFY_BLOCK_TABLES] = view.block_tables;
-	addresses[VERIFY_KV_INDPTR] = view.kv_indptr;
-	addresses[VERIFY_POSITIONS] = view.positions;
-	addresses[VERIFY_KV_INDICES] = view.kv_indices;
-	return gpu->speculation != NULL ? token_addresses(gpu, slot, addresses) : status;
+	if (status == H2D_STATUS_SUCCESS && gpu->speculation != NULL)
+		status = token_addresses(gpu, slot, addresses);
+	return status;
 }
 
 /* Reads the arrays of a slot into `image`, as much of each as `extent` has in use. */
@@ -252,6 +250,9 @@ static int create_images(struct replay_gpu *gpu, struct tool_error *error)
 		.block_size = settings->block_size,
 		.page_size = settings->page_size,
 		.speculative_tokens = settings->speculative_tokens,
+		.mla = settings->attention.mla,
+		.mrope = settings->attention.mrope,
+		.tbo = settings->attention.tbo,
 	};
 	uint64_t bytes = 0;
 	bool created = verify_image_create(&gpu->found, &shape);
@@ -298,6 +299,12 @@ struct replay_gpu *replay_gpu_create(const struct replay_gpu_settings *settings,
 		return NULL;
 	}
 	gpu->settings = *settings;
+	gpu->mrope_deltas = calloc(settings->max_num_seqs, sizeof(*gpu->mrope_deltas));
+	if (gpu->mrope_deltas == NULL) {
+		tool_error_set(error, "out of memory");
+		replay_gpu_destroy(gpu);
+		return NULL;
+	}
 	choose_captured_sizes(gpu);
 	if (open_device(gpu, error) < 0 || create_runner(gpu, error) < 0 ||
 	    create_speculation(gpu, error) < 0 || record_graphs(gpu, error) < 0 ||
@@ -324,6 +331,7 @@ void replay_gpu_destroy(struct replay_gpu *gpu)
 		verify_image_destroy(&gpu->slots[slot].expected);
 	free(gpu->slots);
 	verify_image_destroy(&gpu->found);
+	free(gpu->mrope_deltas);
 	free(gpu);
 }
 
@@ -361,9 +369,29 @@ static void count_group(struct replay_gpu *gpu, enum replay_group_index index,
 	*before = after;
 }
 
-static h2d_status_t publish(struct replay_gpu *gpu, const h2d_batch_t *batch,
-			    h2d_mha_decode_step_t *decode)
+/* What is beside the decode metadata, in the order in which the model reads it. */
+static h2d_status_t publish_beside(struct replay_gpu *gpu, const h2d_batch_t *batch,
+				   uint32_t graph_requests, h2d_publication_totals_t *before)
 {
+	const struct attention_settings *attention = &gpu->settings.attention;
+	h2d_status_t status = H2D_STATUS_SUCCESS;
+
+	if (attention_splits(attention, graph_requests)) {
+		status = h2d_tbo_prepare(gpu->runner, gpu->stream, batch, NULL);
+		count_group(gpu, REPLAY_TBO, before);
+	}
+	if (status == H2D_STATUS_SUCCESS && attention->mrope) {
+		status = attention_prepare_mrope(gpu->runner, gpu->stream, batch,
+						 gpu->mrope_deltas);
+		count_group(gpu, REPLAY_MROPE, before);
+	}
+	return status;
+}
+
+static h2d_status_t publish(struct replay_gpu *gpu, const h2d_batch_t *batch,
+			    uint32_t *graph_requests)
+{
+	const struct attention_settings *attention = &gpu->settings.attention;
 	h2d_publication_totals_t before;
 	h2d_status_t status = H2D_STATUS_SUCCESS;
 
@@ -373,8 +401,11 @@ static h2d_status_t publish(struct replay_gpu *gpu, const h2d_batch_t *batch,
 		count_group(gpu, REPLAY_TOKEN_INPUTS, &before);
 	}
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_mha_decode_prepare(gpu->runner, gpu->stream, batch, decode);
-	count_group(gpu, REPLAY_MHA_DECODE, &before);
+		status = attention_prepare_decode(attention, gpu->runner, gpu->stream, batch,
+						  graph_requests);
+	count_group(gpu, attention->mla ? REPLAY_MLA_DECODE : REPLAY_MHA_DECODE, &before);
+	if (status == H2D_STATUS_SUCCESS)
+		status = publish_beside(gpu, batch, *graph_requests, &before);
 	return status;
 }
 
@@ -394,15 +425,13 @@ static h2d_status_t describe(struct replay_gpu *gpu, const struct scheduler_batc
 				    described, tokens);
 }
 
-static int launch(struct replay_gpu *gpu, const h2d_mha_decode_step_t *decode,
-		  struct tool_error *error)
+static int launch(struct replay_gpu *gpu, uint32_t graph_requests, struct tool_error *error)
 {
-	h2d_graph_t *graph = find_graph(gpu, decode->slot, decode->graph_requests);
+	h2d_graph_t *graph = find_graph(gpu, h2d_runner_slot(gpu->runner), graph_requests);
 	h2d_status_t status;
 
 	if (graph == NULL) {
-		tool_error_set(error, "no graph was recorded for %u requests",
-			       decode->graph_requests);
+		tool_error_set(error, "no graph was recorded for %u requests", graph_requests);
 		return -1;
 	}
 	status = h2d_graph_launch(graph, gpu->stream);
@@ -419,7 +448,7 @@ static int launch(struct replay_gpu *gpu, const h2d_mha_decode_step_t *decode,
 int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch, bool measure,
 			struct replay_gpu_step *step, struct tool_error *error)
 {
-	h2d_mha_decode_step_t decode;
+	uint32_t graph_requests;
 	h2d_batch_t described;
 	struct verify_tokens tokens;
 	uint64_t begun_ns;
@@ -430,17 +459,17 @@ int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *ba
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot begin a step", status);
 	begun_ns = progress_now_ns();
-	status = publish(gpu, &described, &decode);
+	status = publish(gpu, &described, &graph_requests);
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot publish a step", status);
 	*step = (struct replay_gpu_step){
-		.graph_requests = decode.graph_requests,
+		.graph_requests = graph_requests,
 		.publication_ns = progress_now_ns() - begun_ns,
 	};
 	status = h2d_runner_finish(gpu->runner, gpu->stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return library_error(error, "cannot finish the preparation of a step", status);
-	if (launch(gpu, &decode, error) < 0)
+	if (launch(gpu, graph_requests, error) < 0)
 		return -1;
 	if (measure) {
 		if (replay_gpu_wait(gpu, error) < 0)
@@ -448,11 +477,12 @@ int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *ba
 		step->consumer_ns = progress_now_ns() - begun_ns;
 	}
 	if (gpu->settings.verify) {
-		struct replay_slot *slot = &gpu->slots[decode.slot];
+		struct replay_slot *slot = &gpu->slots[h2d_runner_slot(gpu->runner)];
 
-		verify_apply(&slot->expected, batch, decode.graph_requests);
+		verify_apply(&slot->expected, batch, graph_requests);
+		verify_apply_attention(&slot->expected, batch, graph_requests);
 		if (gpu->speculation != NULL)
-			verify_apply_tokens(&slot->expected, batch, &tokens, decode.graph_requests);
+			verify_apply_tokens(&slot->expected, batch, &tokens, graph_requests);
 		slot->unverified_step = gpu->launches;
 	}
 	return 0;

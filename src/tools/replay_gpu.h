@@ -8,6 +8,7 @@
 
 #include <h2dpub/h2dpub.h>
 
+#include "attention.h"
 #include "report.h"
 #include "tool_error.h"
 #include "verify.h"
@@ -21,6 +22,7 @@ struct replay_gpu_settings {
 	uint32_t num_pages;
 	uint32_t max_model_len;
 	uint32_t speculative_tokens; /* 0: token inputs are not published */
+	struct attention_settings attention;
 	bool verify;
 };
 

@@ -20,6 +20,9 @@
 enum option_code {
 	OPTION_TRACE = 256, /* above every character, so that no short option exists */
 	OPTION_BACKEND,
+	OPTION_ATTENTION,
+	OPTION_MROPE,
+	OPTION_TBO,
 	OPTION_NO_VERIFY,
 	OPTION_JSON,
 	OPTION_HELP,
@@ -54,6 +57,9 @@ static const struct number_option {
 static const struct option other_options[] = {
 	{"trace", required_argument, NULL, OPTION_TRACE},
 	{"backend", required_argument, NULL, OPTION_BACKEND},
+	{"attention", required_argument, NULL, OPTION_ATTENTION},
+	{"mrope", no_argument, NULL, OPTION_MROPE},
+	{"tbo", no_argument, NULL, OPTION_TBO},
 	{"no-verify", no_argument, NULL, OPTION_NO_VERIFY},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"help", no_argument, NULL, OPTION_HELP},
@@ -85,6 +91,9 @@ void replay_options_print_help(FILE *file)
 	      "  --backend NAME      packed, direct or pull (default: $ATOM_H2D_BACKEND, else packed)\n"
 	      "  --speculative K     decode K drafted tokens a request and step as well, and publish\n"
 	      "                      the token inputs too (default 0: neither)\n"
+	      "  --attention KIND    mha or mla, whose metadata is published (default mha)\n"
+	      "  --mrope             publish positions on three axes instead of one\n"
+	      "  --tbo               publish the two halves of each step for two-batch overlap, too\n"
 	      "  --slots N           publication slots, used in turn (default 2)\n"
 	      "  --workers N         publish from N processes with a GPU each, which get the block\n"
 	      "                      tables as delta messages (default: from this process)\n"
@@ -120,6 +129,16 @@ static int parse_number(const struct number_option *option, const char *text, ui
 	return 0;
 }
 
+static int parse_attention(const char *text, bool *mla, struct tool_error *error)
+{
+	*mla = strcmp(text, "mla") == 0;
+	if (*mla || strcmp(text, "mha") == 0)
+		return 0;
+	tool_error_set(error, "option --attention: %s is not mha or mla",
+		       tool_quote(text, strlen(text)).text);
+	return -1;
+}
+
 /* Rules between options, and the defaults that depend on other options. */
 static int complete(struct replay_options *options, struct tool_error *error)
 {
@@ -129,6 +148,10 @@ static int complete(struct replay_options *options, struct tool_error *error)
 		tool_error_set(error,
 			       "option --page-size: %" PRIu64 " does not divide the block size %" PRIu64,
 			       options->page_size, options->block_size);
+		return -1;
+	}
+	if (options->tbo && options->max_num_seqs < 2) {
+		tool_error_set(error, "option --tbo: a batch of --max-num-seqs 1 cannot be split");
 		return -1;
 	}
 	if (options->late_step != 0 && options->workers == 0) {
@@ -187,6 +210,14 @@ static int apply(struct replay_options *options, int code, const char *value,
 		return 0;
 	case OPTION_BACKEND:
 		options->backend = value;
+		return 0;
+	case OPTION_ATTENTION:
+		return parse_attention(value, &options->mla, error);
+	case OPTION_MROPE:
+		options->mrope = true;
+		return 0;
+	case OPTION_TBO:
+		options->tbo = true;
 		return 0;
 	case OPTION_NO_VERIFY:
 		options->verify = false;

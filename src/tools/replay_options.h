@@ -22,6 +22,9 @@ struct replay_options {
 	uint64_t step_ms;
 	const char *backend; /* NULL: as the environment says */
 	uint64_t speculative; /* tokens of a request in one step, behind its first */
+	bool mla; /* else MHA */
+	bool mrope;
+	bool tbo;
 	uint64_t slots;
 	uint64_t workers;   /* 0: this process publishes */
 	uint64_t late_step; /* after which the last worker starts; 0: with the others */

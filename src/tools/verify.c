@@ -7,6 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SUB_BATCH(first, prefix)                                                                   \
+	[first + VERIFY_SUB_SLOT_MAPPING] = {prefix "slot_mapping", sizeof(int64_t)},              \
+	[first + VERIFY_SUB_CONTEXT_LENS] = {prefix "context_lens", sizeof(int32_t)},              \
+	[first + VERIFY_SUB_BLOCK_TABLES] = {prefix "block_tables", sizeof(int32_t)},              \
+	[first + VERIFY_SUB_KV_INDPTR] = {prefix "kv_indptr", sizeof(int32_t)},                    \
+	[first + VERIFY_SUB_KV_INDICES] = {prefix "kv_indices", sizeof(int32_t)},                  \
+	[first + VERIFY_SUB_CU_SEQLENS_Q] = {prefix "cu_seqlens_q", sizeof(int32_t)},              \
+	[first + VERIFY_SUB_KV_LAST_PAGE_LENS] = {prefix "kv_last_page_lens", sizeof(int32_t)}
+
+_Static_assert(VERIFY_UB1 - VERIFY_UB0 == VERIFY_SUB_ARRAYS, "the arrays of a half");
+
 static const struct {
 	const char *name;
 	size_t element_size;
@@ -25,6 +36,10 @@ static const struct {
 	[VERIFY_TARGET_LOGITS_INDICES] = {"target_logits_indices", sizeof(int64_t)},
 	[VERIFY_BONUS_LOGITS_INDICES] = {"bonus_logits_indices", sizeof(int64_t)},
 	[VERIFY_DRAFT_IDS] = {"draft_ids", sizeof(int32_t)},
+	[VERIFY_KV_LAST_PAGE_LENS] = {"kv_last_page_lens", sizeof(int32_t)},
+	[VERIFY_MROPE_POSITIONS] = {"mrope_positions", sizeof(int64_t)},
+	SUB_BATCH(VERIFY_UB0, "ub0_"),
+	SUB_BATCH(VERIFY_UB1, "ub1_"),
 };
 
 const char *verify_array_name(enum verify_array array)
@@ -42,16 +57,46 @@ static uint32_t width(const struct verify_shape *shape)
 	return 1 + shape->speculative_tokens;
 }
 
+/* A half has the larger part of an odd batch. */
+static size_t sub_batch_capacity(const struct verify_shape *shape, enum verify_sub_array array)
+{
+	const size_t requests = shape->tbo ? (shape->max_requests + 1) / 2 : 0;
+
+	switch (array) {
+	case VERIFY_SUB_SLOT_MAPPING:
+		return requests * width(shape);
+	case VERIFY_SUB_BLOCK_TABLES:
+		return requests * shape->columns;
+	case VERIFY_SUB_KV_INDPTR:
+	case VERIFY_SUB_CU_SEQLENS_Q:
+		return shape->tbo ? requests + 1 : 0;
+	case VERIFY_SUB_KV_INDICES:
+		return requests * shape->columns * (shape->block_size / shape->page_size);
+	case VERIFY_SUB_KV_LAST_PAGE_LENS:
+		return shape->mla ? requests : 0;
+	default:
+		return requests;
+	}
+}
+
 static size_t capacity(const struct verify_shape *shape, enum verify_array array)
 {
 	size_t requests = shape->max_requests;
 
-	if (array > VERIFY_KV_INDICES && shape->speculative_tokens == 0)
+	if (array >= VERIFY_UB0)
+		return sub_batch_capacity(shape, (array - VERIFY_UB0) % VERIFY_SUB_ARRAYS);
+	if (array >= VERIFY_INPUT_IDS && array <= VERIFY_DRAFT_IDS &&
+	    shape->speculative_tokens == 0)
 		return 0;
 	switch (array) {
 	case VERIFY_SLOT_MAPPING:
-	case VERIFY_POSITIONS:
 		return requests * width(shape);
+	case VERIFY_POSITIONS:
+		return shape->mrope ? 0 : requests * width(shape);
+	case VERIFY_KV_LAST_PAGE_LENS:
+		return shape->mla ? requests : 0;
+	case VERIFY_MROPE_POSITIONS:
+		return shape->mrope ? 3 * requests * width(shape) : 0;
 	case VERIFY_INPUT_IDS:
 		return requests * width(shape) + 1;
 	case VERIFY_TARGET_LOGITS_INDICES:
@@ -71,8 +116,13 @@ static size_t capacity(const struct verify_shape *shape, enum verify_array array
 
 size_t verify_element_count(const struct verify_image *image, enum verify_array array)
 {
-	return array == VERIFY_KV_INDICES ? image->kv_indices_used
-					  : capacity(&image->shape, array);
+	if (array == VERIFY_KV_INDICES)
+		return image->kv_indices_used;
+	if (array == VERIFY_UB0 + VERIFY_SUB_KV_INDICES)
+		return image->sub_kv_indices_used[0];
+	if (array == VERIFY_UB1 + VERIFY_SUB_KV_INDICES)
+		return image->sub_kv_indices_used[1];
+	return capacity(&image->shape, array);
 }
 
 bool verify_image_create(struct verify_image *image, const struct verify_shape *shape)
@@ -133,23 +183,30 @@ static void apply_request(struct verify_image *image, uint32_t row, int32_t cont
 		image->kv_indices_used = (size_t)entry;
 }
 
-void verify_apply(struct verify_image *image, const struct scheduler_batch *batch,
-		  uint32_t graph_requests)
+static void apply_positions(struct verify_image *image, const struct scheduler_batch *batch,
+			    uint32_t graph_requests)
 {
 	int64_t *positions = image->arrays[VERIFY_POSITIONS];
 	const uint32_t tokens = width(&image->shape);
 
-	for (uint32_t row = 0; row < batch->num_requests; row++) {
+	for (uint32_t row = 0; row < graph_requests; row++) {
+		for (uint32_t j = 0; j < tokens; j++)
+			*positions++ = row < batch->num_requests ? batch->context_lengths[row] -
+									   (int64_t)(tokens - j)
+								 : 0;
+	}
+}
+
+void verify_apply(struct verify_image *image, const struct scheduler_batch *batch,
+		  uint32_t graph_requests)
+{
+	for (uint32_t row = 0; row < batch->num_requests; row++)
 		apply_request(image, row, batch->context_lengths[row], batch->block_tables[row],
 			      batch->block_table_lengths[row]);
-		for (uint32_t j = 0; j < tokens; j++)
-			*positions++ = batch->context_lengths[row] - (int64_t)(tokens - j);
-	}
-	for (uint32_t row = batch->num_requests; row < graph_requests; row++) {
+	for (uint32_t row = batch->num_requests; row < graph_requests; row++)
 		apply_request(image, row, 0, NULL, 0);
-		for (uint32_t j = 0; j < tokens; j++)
-			*positions++ = 0;
-	}
+	if (!image->shape.mrope)
+		apply_positions(image, batch, graph_requests);
 }
 
 static void apply_sampling(struct verify_image *image, uint32_t num_requests,

@@ -30,7 +30,25 @@ enum verify_array {
 	VERIFY_TARGET_LOGITS_INDICES,
 	VERIFY_BONUS_LOGITS_INDICES,
 	VERIFY_DRAFT_IDS,
-	VERIFY_ARRAYS
+	/* with MLA only: */
+	VERIFY_KV_LAST_PAGE_LENS,
+	/* with MRoPE only: */
+	VERIFY_MROPE_POSITIONS,
+	/* with two-batch overlap only; each half has these, in the order of verify_sub_array: */
+	VERIFY_UB0,
+	VERIFY_UB1 = VERIFY_UB0 + 7,
+	VERIFY_ARRAYS = VERIFY_UB1 + 7
+};
+
+enum verify_sub_array {
+	VERIFY_SUB_SLOT_MAPPING,
+	VERIFY_SUB_CONTEXT_LENS,
+	VERIFY_SUB_BLOCK_TABLES,
+	VERIFY_SUB_KV_INDPTR,
+	VERIFY_SUB_KV_INDICES,
+	VERIFY_SUB_CU_SEQLENS_Q,
+	VERIFY_SUB_KV_LAST_PAGE_LENS, /* with MLA only */
+	VERIFY_SUB_ARRAYS
 };
 
 struct verify_shape {
@@ -39,6 +57,9 @@ struct verify_shape {
 	uint32_t block_size; /* tokens of a block-table page */
 	uint32_t page_size;  /* tokens of a physical KV page; divides block_size */
 	uint32_t speculative_tokens; /* of a request in one step, behind its first */
+	bool mla;                    /* else MHA */
+	bool mrope;                  /* then the positions are not written */
+	bool tbo;
 };
 
 /* The tokens of a step with speculative ones; width = 1 + speculative_tokens. */
@@ -54,6 +75,7 @@ struct verify_image {
 	struct verify_shape shape;
 	void *arrays[VERIFY_ARRAYS];
 	size_t kv_indices_used; /* entries that any step so far has written */
+	size_t sub_kv_indices_used[2];
 };
 
 struct verify_mismatch {
@@ -86,6 +108,16 @@ void verify_apply(struct verify_image *image, const struct scheduler_batch *batc
 /* The same for the tokens of a step. */
 void verify_apply_tokens(struct verify_image *image, const struct scheduler_batch *batch,
 			 const struct verify_tokens *tokens, uint32_t graph_requests);
+
+/* The same for what the attention reads beside that: MLA's, MRoPE's and those of sub-batches. */
+void verify_apply_attention(struct verify_image *image, const struct scheduler_batch *batch,
+			    uint32_t graph_requests);
+
+/* What the replay adds to the positions of a request: images make them differ from its tokens. */
+int64_t verify_mrope_delta(uint64_t request_id);
+
+/* The first of the arrays of a sub-batch. */
+enum verify_array verify_sub_batch_arrays(uint32_t sub_batch);
 
 /* Compares every element; true if all are equal. */
 bool verify_compare(const struct verify_image *expected, const struct verify_image *found,
