@@ -1,129 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Publishing block tables: what reaches the device, and what is not sent again. */
-#include <h2dpub/table_publication.h>
-
-#include "publication_case.h"
-
-#define ROWS    4
-#define COLUMNS 8
-
-#define IDS(...) ((const int32_t[]){__VA_ARGS__})
-#define COUNT_OF(...) (sizeof(IDS(__VA_ARGS__)) / sizeof(int32_t))
-#define ROW(...) make_row(IDS(__VA_ARGS__), COUNT_OF(__VA_ARGS__))
-
-/* ---- rows and tables; the teardown frees them ------------------------------------------------ */
-
-static h2d_block_table_t *rows_made[64];
-static unsigned int row_count;
-static h2d_published_table_t *tables_made[8];
-static unsigned int table_count;
-
-static h2d_block_table_t *make_row(const int32_t *ids, size_t count)
-{
-	ck_assert_uint_lt(row_count, 64);
-	check_success(h2d_block_table_create(ids, count, &rows_made[row_count]));
-	return rows_made[row_count++];
-}
-
-static h2d_published_table_t *make_table(h2d_buffer_t *buffer)
-{
-	ck_assert_uint_lt(table_count, 8);
-	check_success(h2d_published_table_create(buffer, &tables_made[table_count]));
-	return tables_made[table_count++];
-}
-
-static void teardown(void)
-{
-	while (row_count > 0)
-		h2d_block_table_release(rows_made[--row_count]);
-	while (table_count > 0)
-		h2d_published_table_destroy(tables_made[--table_count]);
-	case_teardown();
-}
-
-/* An owner with int32[4,8] buffers "table" and "other", and the group of the two. */
-struct world {
-	h2d_owner_t *owner;
-	h2d_buffer_t *buffer, *other;
-	h2d_group_t *group;
-	h2d_published_table_t *table;
-};
-
-static struct world open_world(const char *name, h2d_backend_t backend)
-{
-	struct world world = {.owner = case_owner_of(name, backend)};
-
-	world.buffer = case_buffer(world.owner, "table", 4, ROWS, COLUMNS, H2D_COUNT_ROWS);
-	world.other = case_buffer(world.owner, "other", 4, ROWS, COLUMNS, H2D_COUNT_ROWS);
-	check_success(h2d_group_create(world.owner, "step",
-				       (h2d_buffer_t *[]){world.buffer, world.other}, 2, &world.group));
-	check_success(h2d_owner_select_transports(world.owner));
-	world.table = make_table(world.buffer);
-	return world;
-}
-
-/* Versioned rows, or copies of their ids without versions. */
-static h2d_status_t prepare_rows(h2d_published_table_t *table, bool versioned,
-				 const h2d_block_table_t *const *tables, uint32_t count,
-				 uint32_t pad_to, uint64_t limit, const char *reason)
-{
-	const int32_t *ids[ROWS + 1] = {NULL};
-	uint32_t lengths[ROWS + 1] = {0};
-	h2d_table_rows_t rows = {.count = count};
-	h2d_table_options_t options = {.pad_to = pad_to, .page_limit = limit, .reason = reason};
-
-	for (uint32_t i = 0; i < count; i++) {
-		ids[i] = h2d_block_table_ids(tables[i]);
-		lengths[i] = h2d_block_table_length(tables[i]);
-	}
-	if (versioned) {
-		rows.tables = tables;
-	} else {
-		rows.ids = ids;
-		rows.lengths = lengths;
-	}
-	return h2d_published_table_prepare(table, fixture_stream, &rows, &options);
-}
-
-#define ROWS_OF(...) ((const h2d_block_table_t *const[]){__VA_ARGS__})
-#define PREPARE(table, pad_to, ...)                                                                \
-	prepare_rows(table, true, ROWS_OF(__VA_ARGS__), sizeof(ROWS_OF(__VA_ARGS__)) / sizeof(void *), \
-		     pad_to, 8, NULL)
-#define PREPARE_NONE(table, pad_to) prepare_rows(table, true, NULL, 0, pad_to, 8, NULL)
-
-static void begin(const struct world *world)
-{
-	check_success(h2d_owner_begin(world->owner, fixture_stream));
-}
-
-static void finish(const struct world *world)
-{
-	check_success(h2d_owner_finish(world->owner, fixture_stream));
-}
-
-/* Publishes alone and says whether the table was sent. */
-static bool publish(h2d_published_table_t *table, uint32_t rows)
-{
-	bool uploaded = false;
-
-	check_success(h2d_published_table_publish(table, fixture_stream, rows, NULL, NULL, &uploaded));
-	return uploaded;
-}
-
-/* Row of the device's table is these ids, then zeros. */
-static void expect_row(const h2d_buffer_t *buffer, uint32_t row, const int32_t *ids, size_t count)
-{
-	int32_t expected[COLUMNS] = {0};
-
-	if (count)
-		memcpy(expected, ids, count * sizeof(*ids));
-	expect_bytes((const int32_t *)h2d_buffer_device(buffer) + row * COLUMNS, expected,
-		     sizeof(expected));
-}
-
-#define EXPECT_ROW(buffer, row, ...) expect_row(buffer, row, IDS(__VA_ARGS__), COUNT_OF(__VA_ARGS__))
-
-/* ---- the cases of the contract --------------------------------------------------------------- */
+#include "table_case.h"
 
 START_TEST(B01_versioned_hits_do_not_read_page_payload_or_write_sources)
 {
@@ -161,19 +38,6 @@ START_TEST(B01_versioned_hits_do_not_read_page_payload_or_write_sources)
 	EXPECT_ROW(world.buffer, 0, 3, 5);
 }
 END_TEST
-
-/* One epoch a step: prepare, publish, compare the device's rows. */
-static void step(const struct world *world, bool versioned, const h2d_block_table_t *const *tables,
-		 uint32_t count, uint32_t rows, bool uploads)
-{
-	begin(world);
-	check_success(prepare_rows(world->table, versioned, tables, count, rows, 8, NULL));
-	ck_assert_int_eq(publish(world->table, rows), uploads);
-	finish(world);
-	for (uint32_t i = 0; i < rows; i++)
-		expect_row(world->buffer, i, i < count ? h2d_block_table_ids(tables[i]) : NULL,
-			   i < count ? h2d_block_table_length(tables[i]) : 0);
-}
 
 START_TEST(B02_reorder_append_replace_shrink_and_padding)
 {
@@ -487,149 +351,12 @@ START_TEST(B18_zero_width_rows_and_padding)
 }
 END_TEST
 
-/* ---- beyond the reference -------------------------------------------------------------------- */
-
-START_TEST(block_table_upload_only_when_mapping_changes)
-{
-	struct world world = open_world("mapping", _i);
-	h2d_block_table_t *a = ROW(3, 5), *b = ROW(2, 6);
-	h2d_published_table_totals_t totals;
-
-	step(&world, true, ROWS_OF(a, b), 2, 4, true);
-	step(&world, true, ROWS_OF(a, b), 2, 4, false); /* only positions moved */
-	check_success(h2d_block_table_append(a, 1));
-	step(&world, true, ROWS_OF(a, b), 2, 4, true);
-	step(&world, true, ROWS_OF(b, a), 2, 4, true);
-	step(&world, true, ROWS_OF(a), 1, 4, true);
-	step(&world, true, ROWS_OF(a), 1, 2, true);
-	step(&world, true, NULL, 0, 2, true);
-	step(&world, true, NULL, 0, 2, false);
-	step(&world, true, ROWS_OF(a, b), 2, 4, true);
-	h2d_published_table_invalidate(world.table);
-	step(&world, true, ROWS_OF(a, b), 2, 4, true);
-	h2d_published_table_get_totals(world.table, &totals);
-	ck_assert_uint_eq(totals.uploads, 8);
-	ck_assert_uint_eq(totals.uploads_omitted, 2);
-	ck_assert_uint_eq(totals.bytes_uploaded, (6 * 4 + 2 * 2) * COLUMNS * sizeof(int32_t));
-	ck_assert_uint_eq(totals.bytes_omitted, (4 + 2) * COLUMNS * sizeof(int32_t));
-}
-END_TEST
-
-START_TEST(a_changed_table_is_republished_in_one_epoch_with_a_reason)
-{
-	struct world world = open_world("republish", _i);
-	h2d_block_table_t *row = ROW(3);
-	const char *reason = "late request";
-	const char *const reasons[] = {reason, NULL};
-	bool uploaded;
-
-	begin(&world);
-	check_success(PREPARE(world.table, 1, row));
-	ck_assert(publish(world.table, 1));
-	check_success(h2d_block_table_append(row, 4));
-	check_status(PREPARE(world.table, 1, row), H2D_STATUS_ALREADY_PUBLISHED);
-	check_success(prepare_rows(world.table, true, ROWS_OF(row), 1, 1, 8, reason));
-	/* The preparation alone does not authorise the publication. */
-	check_status(h2d_published_table_publish(world.table, fixture_stream, 1, NULL, NULL, NULL),
-		     H2D_STATUS_ALREADY_PUBLISHED);
-	check_success(h2d_published_table_publish(world.table, fixture_stream, 1, NULL, &reason,
-						  &uploaded));
-	ck_assert(uploaded);
-	EXPECT_ROW(world.buffer, 0, 3, 4);
-	/* The same by padding, in a group. */
-	check_success(h2d_published_table_pad(world.table, fixture_stream, 0, 2, reason));
-	fill_source(world.other, 9);
-	check_success(h2d_group_set_count(world.group, world.other, 1));
-	check_success(h2d_published_table_publish(world.table, fixture_stream, 2, world.group, reasons,
-						  &uploaded));
-	ck_assert(uploaded);
-	finish(&world);
-	expect_values(h2d_buffer_device(world.buffer), 0, 2 * COLUMNS, 0);
-	expect_values(h2d_buffer_device(world.other), 0, COLUMNS, 9);
-}
-END_TEST
-
-START_TEST(publish_refuses_rows_that_are_neither_described_nor_zero)
-{
-	struct world world = open_world("valid rows", _i);
-	h2d_block_table_t *row = ROW(3);
-
-	begin(&world);
-	check_success(PREPARE(world.table, 0, row));
-	check_fails(h2d_published_table_publish(world.table, fixture_stream, 2, NULL, NULL, NULL),
-		    H2D_STATUS_OUT_OF_RANGE, "table: 2 rows to publish, but only 1 are prepared or zero");
-	check_success(h2d_published_table_pad(world.table, fixture_stream, 1, 3, NULL));
-	check_status(h2d_published_table_publish(world.table, fixture_stream, 4, NULL, NULL, NULL),
-		     H2D_STATUS_OUT_OF_RANGE);
-	ck_assert(publish(world.table, 3));
-	finish(&world);
-	EXPECT_ROW(world.buffer, 0, 3);
-	expect_values(h2d_buffer_device(world.buffer), COLUMNS, ROWS * COLUMNS, 0);
-}
-END_TEST
-
-START_TEST(padding_cannot_describe_more_rows_than_were_prepared)
-{
-	struct world world = open_world("pad", _i);
-
-	begin(&world);
-	check_success(PREPARE(world.table, 0, ROW(3)));
-	check_status(h2d_published_table_pad(world.table, fixture_stream, 2, 4, NULL),
-		     H2D_STATUS_OUT_OF_RANGE);
-	ck_assert(publish(world.table, 1));
-	finish(&world);
-	EXPECT_ROW(world.buffer, 0, 3);
-}
-END_TEST
-
-/* Also when the group's table is omitted, the ledger of the other members counts. */
-START_TEST(group_without_the_table_is_refused)
-{
-	struct world world = open_world("member", _i), stranger = open_world("stranger", _i);
-
-	begin(&world);
-	check_success(PREPARE(world.table, 1, ROW(3)));
-	check_status(h2d_published_table_publish(world.table, fixture_stream, 1, stranger.group, NULL,
-						 NULL),
-		     H2D_STATUS_NOT_FOUND);
-	ck_assert(publish(world.table, 1));
-	finish(&world);
-	EXPECT_ROW(world.buffer, 0, 3);
-}
-END_TEST
-
-START_TEST(tables_are_contiguous_int32_rows)
-{
-	static const h2d_buffer_description_t wrong[] = {
-		{.name = "int64", .element_size = 8, .dimensions = 2, .shape = {4, 4}},
-		{.name = "bytes", .element_size = 1, .dimensions = 2, .shape = {4, 16}},
-		{.name = "flat", .element_size = 4, .dimensions = 1, .shape = {16}},
-		{.name = "cube", .element_size = 4, .dimensions = 3, .shape = {2, 2, 2}},
-		{.name = "elements", .element_size = 4, .dimensions = 2, .shape = {4, 4},
-		 .unit = H2D_COUNT_ELEMENTS},
-	};
-	h2d_owner_t *owner = case_owner_of("shapes", H2D_BACKEND_PACKED);
-
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		h2d_buffer_t *buffer = NULL;
-		h2d_published_table_t *table = NULL;
-
-		check_success(h2d_buffer_allocate(owner, &wrong[i], &buffer));
-		check_fails(h2d_published_table_create(buffer, &table), H2D_STATUS_INVALID_ARGUMENT,
-			    wrong[i].name);
-		ck_assert_ptr_null(table);
-	}
-	check_success(h2d_owner_begin(owner, fixture_stream));
-	check_success(h2d_owner_finish(owner, fixture_stream));
-}
-END_TEST
-
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("table_publication");
 	TCase *tcase = tcase_create("publication");
 
-	tcase_add_checked_fixture(tcase, case_setup, teardown);
+	tcase_add_checked_fixture(tcase, case_setup, table_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, B01_versioned_hits_do_not_read_page_payload_or_write_sources, 0, BACKENDS);
 	tcase_add_loop_test(tcase, B02_reorder_append_replace_shrink_and_padding, 0, 2 * BACKENDS);
@@ -645,12 +372,6 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(tcase, B13_rejected_acquisition_changes_nothing, 0, BACKENDS);
 	tcase_add_loop_test(tcase, published_rows_are_not_rewritten_under_the_gpu, 0, BACKENDS);
 	tcase_add_loop_test(tcase, B18_zero_width_rows_and_padding, 0, BACKENDS);
-	tcase_add_loop_test(tcase, block_table_upload_only_when_mapping_changes, 0, BACKENDS);
-	tcase_add_loop_test(tcase, a_changed_table_is_republished_in_one_epoch_with_a_reason, 0, BACKENDS);
-	tcase_add_loop_test(tcase, publish_refuses_rows_that_are_neither_described_nor_zero, 0, BACKENDS);
-	tcase_add_loop_test(tcase, padding_cannot_describe_more_rows_than_were_prepared, 0, BACKENDS);
-	tcase_add_loop_test(tcase, group_without_the_table_is_refused, 0, BACKENDS);
-	tcase_add_test(tcase, tables_are_contiguous_int32_rows);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
