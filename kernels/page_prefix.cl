@@ -11,7 +11,8 @@ __attribute__((reqd_work_group_size(64, 1, 1)))
 kernel void h2d_page_prefix(global int *restrict prefix, global const int *restrict context_lens,
 			    uint requests, uint page_size)
 {
-	const uint entry = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+	const uint entry =
+		__builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
 	uint pages = 0;
 
 	if (entry > requests)

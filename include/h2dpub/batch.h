@@ -30,7 +30,7 @@ typedef enum h2d_phase {
  */
 typedef struct h2d_previous_step {
 	const int32_t *sampled_ids; /* [sampled_rows] one token id a request of that step */
-	uint32_t sampled_rows;      /* 0: no such step, or a dummy one; then no source is deferred */
+	uint32_t sampled_rows;      /* 0: no such step, or a dummy one: no source is deferred */
 	const int32_t *draft_ids;   /* NULL: that step drafted nothing */
 	uint32_t draft_columns;     /* drafted ids in a row */
 	uint64_t draft_row_stride;  /* elements from row to row; >= draft_columns */
@@ -56,10 +56,10 @@ typedef struct h2d_batch {
 					  * the context of a decode; or NULL: 0 each */
 
 	/*
-	 * Block tables: rows of block ids, >= ceil(context / block_size) of them, all of them pages.
+	 * Block tables: rows of block ids, >= ceil(context / block_size) of them, all of pages.
 	 * Request i has tables[i] if tables and tables[i] are not NULL, else the ids
-	 * block_tables[i][0..block_table_lengths[i]). The former know what has changed since a slot's
-	 * last step; the latter are compared with it.
+	 * block_tables[i][0..block_table_lengths[i]). The former know what has changed since a
+	 * slot's last step; the latter are compared with it.
 	 */
 	const h2d_block_table_t *const *tables; /* [B] or NULL */
 	const int32_t *const *block_tables;     /* [B] or NULL; a prefill may have neither: every
@@ -67,12 +67,12 @@ typedef struct h2d_batch {
 	const uint32_t *block_table_lengths;    /* [B] or NULL */
 
 	/* Token ids, request after request: T = the sum of scheduled tokens. */
-	const int32_t *scheduled_token_ids; /* [T]; negative: a placeholder that the GPU overwrites */
+	const int32_t *scheduled_token_ids; /* [T]; negative: a placeholder for the GPU */
 	const int32_t *draft_token_ids;     /* [B, query_length - 1] ids of the tokens behind the
 					     * first of requests that are not deferred; or NULL:
 					     * they are in scheduled_token_ids */
-	const int32_t *previous_rows;       /* [B] the row in `previous` whose ids a decode continues,
-					     * or negative: none; or NULL: none at all */
+	const int32_t *previous_rows;       /* [B] the row in `previous` whose ids a decode
+					     * continues, or negative: none; or NULL */
 	h2d_previous_step_t previous;
 
 	/* Sampling. */

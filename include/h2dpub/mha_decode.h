@@ -36,8 +36,9 @@ typedef struct h2d_mha_decode_step {
  * published without them.
  *
  * The whole batch is validated before anything is written. OUT_OF_RANGE names the request and the
- * field: q <= c <= max_model_length, ceil(c / block_size) <= ids in the row <= columns, and all ids
- * of the row are in [0, num_pages). Publication errors as for h2d_group_publish().
+ * field: scheduled_tokens, if given, are q; q <= c <= max_model_length; ceil(c / block_size) <= ids
+ * in the row <= columns, and all of them are in [0, num_pages). Publication errors as for
+ * h2d_group_publish().
  */
 H2D_API h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 					    const h2d_batch_t *batch,

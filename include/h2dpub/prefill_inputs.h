@@ -23,7 +23,7 @@ typedef struct h2d_prefill_inputs_step {
 	uint32_t num_tokens;        /* T */
 	int32_t max_query_length;   /* the largest L - c */
 	int32_t max_context_length; /* the largest L */
-	uint64_t num_keys;          /* that attention reads: the sum of L, or T with nothing cached */
+	uint64_t num_keys;          /* that attention reads: the sum of L; nothing cached: T */
 	bool has_cached;            /* any c > 0 */
 	const int64_t *slot_mapping; /* [T] KV slot of each token; -1: none */
 	const int32_t *context_lens; /* [G] L; padding 0 */

@@ -19,7 +19,7 @@ typedef struct h2d_runner h2d_runner_t;
 typedef struct h2d_member_declaration {
 	const char *name;
 	size_t element_size;   /* bytes */
-	uint64_t rows;         /* 0: that of the buffer which the slot has already, and so the rest */
+	uint64_t rows;         /* 0: the slot has the buffer already; nothing else is read */
 	uint64_t columns;      /* 0: one dimension */
 	h2d_count_unit_t unit; /* of the counts */
 } h2d_member_declaration_t;
@@ -44,7 +44,7 @@ typedef struct h2d_runner_options {
 	uint32_t block_size;       /* tokens of one block-table page; >= 1 */
 	uint32_t page_size;        /* tokens of one physical KV page, divides block_size; 0: block_size */
 	uint32_t max_model_length; /* tokens of the longest context; >= 1 */
-	uint32_t max_tokens;       /* of one step; 0: max_requests * query_length, the least possible */
+	uint32_t max_tokens;       /* of one step; 0: max_requests * query_length, the least */
 	uint32_t num_pages;        /* block ids are in [0, num_pages); 0: all that fit into int32 pages */
 	const uint32_t *captured_batch_sizes; /* ascending; the padded batch sizes; copied */
 	uint32_t num_captured_batch_sizes;    /* 0: batches are not padded */
@@ -61,7 +61,7 @@ typedef struct h2d_runner_options {
 	bool mrope;              /* mrope.h; then no group publishes positions */
 	bool tbo;                /* tbo.h: two sub-batches with buffers of their own */
 	bool ragged;             /* ragged.h: what QSA and PLE read of a ragged batch */
-	const h2d_group_declaration_t *groups; /* further groups, behind the library's own; copied */
+	const h2d_group_declaration_t *groups; /* more groups, behind the library's own; copied */
 	uint32_t num_groups;
 } h2d_runner_options_t;
 

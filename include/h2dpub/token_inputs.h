@@ -4,8 +4,9 @@
  * that only the GPU knows, and speculative verification indices. First consumers: token assembly,
  * then draft-id gather.
  *
- * Notation: B requests, G running requests, T scheduled tokens, W running tokens, k = query_length -
- * 1. A batch that is padded for a graph runs W = G * query_length tokens, any other W = T.
+ * Notation: B requests, G running requests, T scheduled tokens, W running tokens, k speculative
+ * tokens = query_length - 1. A batch that is padded for a graph runs W = G * query_length tokens,
+ * any other W = T.
  */
 #ifndef H2DPUB_TOKEN_INPUTS_H
 #define H2DPUB_TOKEN_INPUTS_H
@@ -41,7 +42,7 @@ typedef struct h2d_token_inputs_step {
 	const int32_t *decode_src;   /* [B]; NULL: no id is deferred */
 
 	/* A decode of a runner with k > 0; NULL otherwise. */
-	const int32_t *cu_num_draft_tokens;   /* [B] prefix sum of drafts, its first entry included */
+	const int32_t *cu_num_draft_tokens;   /* [B] drafts up to and including each request */
 	const int64_t *target_logits_indices; /* [D] rows of logits that judge a draft */
 	const int64_t *bonus_logits_indices;  /* [B] the last row of each request */
 	const int32_t *draft_ids;             /* [D] gathered; the same address in every slot */
@@ -52,10 +53,10 @@ typedef struct h2d_token_inputs_step {
  * deferred) and draft-id gather (if there are drafts). packed and pull publish one group,
  * "token_inputs"; direct publishes the groups below one by one. step may be NULL.
  *
- * A decode's request with previous_rows[i] >= 0 takes its first id from the ids that the step before
- * sampled and the others from those that it drafted, on the GPU; all other ids are the host's. A
- * dummy batch has no deferred ids and verifies nothing; its ids may be NULL: 0 each. Filters that
- * are the same for all requests are not uploaded.
+ * A decode's request with previous_rows[i] >= 0 takes its first id from the ids that the step
+ * before sampled and the others from those that it drafted, on the GPU; all other ids are the
+ * host's. A dummy batch has no deferred ids and verifies nothing; its ids may be NULL: 0 each.
+ * Filters that are the same for all requests are not uploaded.
  *
  * The whole batch is validated before anything is written. OUT_OF_RANGE names request and field:
  * scheduled_tokens in [0, query_length] (with k > 0, >= 1), W <= max_tokens; previous_rows below

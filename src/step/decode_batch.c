@@ -113,11 +113,29 @@ h2d_status_t h2d_decode_check_rows(const h2d_runner_t *runner, const char *group
 	return status;
 }
 
+/* Slots and positions are those of full width: ragged ones would not be where cu_seqlens_q says. */
+static h2d_status_t check_full_width(const h2d_runner_t *runner, const char *group,
+				     const h2d_batch_t *batch)
+{
+	const uint32_t width = runner->options.query_length;
+
+	for (uint32_t i = 0; i < batch->num_requests; i++) {
+		if ((uint32_t)h2d_batch_scheduled(runner, batch, i) != width)
+			return h2d_batch_error(group, batch, i,
+					       "scheduled_tokens %d is not query_length %u, which "
+					       "this group decodes of each request",
+					       h2d_batch_scheduled(runner, batch, i), width);
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
 h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
 			      const h2d_batch_t *batch, h2d_batch_sizes_t *sizes)
 {
 	h2d_status_t status = h2d_decode_check_contexts(runner, group, batch, sizes);
 
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_full_width(runner, group, batch);
 	return status == H2D_STATUS_SUCCESS ? h2d_decode_check_rows(runner, group, batch) : status;
 }
 

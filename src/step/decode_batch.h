@@ -17,7 +17,7 @@ const int32_t *h2d_decode_block_ids(const h2d_batch_t *batch, uint32_t request);
 /*
  * Works out the sizes of a batch and checks contexts and the lengths of block-table rows;
  * h2d_decode_prepare_tables() checks the ids. group: whose messages they are. INVALID_ARGUMENT: the
- * batch is no decode.
+ * batch is no decode. OUT_OF_RANGE: a request runs less than its full width.
  */
 h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
 			      const h2d_batch_t *batch, h2d_batch_sizes_t *sizes);
@@ -26,7 +26,7 @@ h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
 h2d_status_t h2d_decode_check_rows(const h2d_runner_t *runner, const char *group,
 				   const h2d_batch_t *batch);
 
-/* The same for groups that read no block table. */
+/* The same for groups that read no block table; requests may run less. */
 h2d_status_t h2d_decode_check_contexts(const h2d_runner_t *runner, const char *group,
 				       const h2d_batch_t *batch, h2d_batch_sizes_t *sizes);
 

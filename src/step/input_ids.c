@@ -59,11 +59,12 @@ static h2d_status_t validate_deferred(const h2d_batch_t *batch, uint32_t request
 				       row, previous->sampled_rows);
 	if (scheduled > 1 &&
 	    (!previous->draft_ids || (uint32_t)scheduled - 1 > previous->draft_columns))
-		return h2d_batch_error(GROUP, batch, request,
-				       "scheduled_tokens %d need %d drafts, and the step before has "
-				       "drafted %u",
-				       scheduled, scheduled - 1,
-				       previous->draft_ids ? previous->draft_columns : 0);
+		return h2d_batch_error(
+			GROUP, batch, request,
+			"scheduled_tokens %d need %d drafts, and the step before has "
+			"drafted %u",
+			scheduled, scheduled - 1,
+			previous->draft_ids ? previous->draft_columns : 0);
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -137,8 +138,7 @@ static void stage_ids(const h2d_runner_t *runner, const h2d_batch_t *batch,
 		const int32_t *drafts = draft_of(runner, batch, i);
 
 		if (drafts && scheduled > 1 && source_row(batch, i) < 0)
-			memcpy(input_ids + 1, drafts,
-			       (size_t)(scheduled - 1) * sizeof(*input_ids));
+			memcpy(input_ids + 1, drafts, (size_t)(scheduled - 1) * sizeof(*input_ids));
 		input_ids += scheduled;
 	}
 }
@@ -170,8 +170,8 @@ h2d_status_t h2d_input_ids_assemble(const h2d_runner_t *runner, const h2d_token_
 		.cu_seqlens_q = h2d_buffer_device(inputs->members[H2D_CU_SEQLENS_Q]),
 		.decode_src = h2d_buffer_device(inputs->members[H2D_DECODE_SRC]),
 		.sampled_ids = previous->sampled_ids,
-		.draft_ids = previous->draft_ids ? previous->draft_ids + previous->draft_offset
-						 : NULL,
+		.draft_ids =
+			previous->draft_ids ? previous->draft_ids + previous->draft_offset : NULL,
 		.draft_row_stride = previous->draft_row_stride,
 		.requests = batch->num_requests,
 		.width = runner->options.query_length,

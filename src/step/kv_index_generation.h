@@ -25,7 +25,10 @@ typedef struct h2d_kv_index_generation_description {
 	int32_t *kv_indices;         /* device, of another one; NULL: allocated */
 } h2d_kv_index_generation_description_t;
 
-/* Allocates kv_indices, unless it has them from another one, and the kernel arguments, which stay the same for every batch. */
+/*
+ * Allocates kv_indices, unless it has them from another one, and the kernel arguments, which stay the
+ * same for every batch.
+ */
 h2d_status_t
 h2d_kv_index_generation_create(h2d_device_t *device,
 			       const h2d_kv_index_generation_description_t *description,

@@ -172,8 +172,8 @@ static void write_tokens(const h2d_runner_t *runner, const h2d_prefill_inputs_t 
 		const int32_t *ids = has_slots ? h2d_decode_block_ids(batch, i) : NULL;
 
 		for (int32_t p = cached_tokens(batch, i); p < batch->context_lengths[i]; p++) {
-			*slot_mapping++ = ids ? h2d_mla_kv_slot(&runner->options, ids, (uint32_t)p)
-					      : -1;
+			*slot_mapping++ =
+				ids ? h2d_mla_kv_slot(&runner->options, ids, (uint32_t)p) : -1;
 			if (!runner->options.mrope)
 				*positions++ = p;
 		}
@@ -190,8 +190,8 @@ static void write_contexts(const h2d_prefill_inputs_t *inputs, production_t *pro
 	cu_seqlens_k[0] = 0;
 	for (uint32_t i = 0; i < production->sizes.running_requests; i++) {
 		const int32_t context = i < batch->num_requests ? batch->context_lengths[i] : 0;
-		const int32_t query = i < batch->num_requests ? context - cached_tokens(batch, i)
-							      : 0;
+		const int32_t query =
+			i < batch->num_requests ? context - cached_tokens(batch, i) : 0;
 
 		context_lens[i] = context;
 		cu_seqlens_k[i + 1] = cu_seqlens_k[i] + context;
@@ -220,8 +220,8 @@ static const int64_t *set_counts(const h2d_prefill_inputs_t *inputs, h2d_group_t
 				 const production_t *production, int64_t counts[])
 {
 	const h2d_batch_sizes_t *sizes = &production->sizes;
-	const int64_t cached = production->step.has_cached ? (int64_t)sizes->requests
-							   : H2D_COUNT_OMITTED;
+	const int64_t cached =
+		production->step.has_cached ? (int64_t)sizes->requests : H2D_COUNT_OMITTED;
 
 	counts[H2D_PREFILL_SLOT_MAPPING] = sizes->tokens;
 	counts[H2D_PREFILL_CONTEXT_LENS] = sizes->running_requests;
@@ -305,11 +305,10 @@ static h2d_status_t produce(h2d_runner_t *runner, h2d_stream_t *stream, void *co
 
 	production->table_rows = table_rows(runner, production);
 	if (production->has_tables)
-		status = h2d_decode_prepare_tables(runner, GROUP, slot->mha_decode.block_tables,
-						   stream, production->batch,
-						   production->table_rows > sizes->requests
-							   ? production->table_rows
-							   : sizes->requests);
+		status = h2d_decode_prepare_tables(
+			runner, GROUP, slot->mha_decode.block_tables, stream, production->batch,
+			production->table_rows > sizes->requests ? production->table_rows
+								 : sizes->requests);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	write_tokens(runner, &slot->prefill_inputs, production);

@@ -41,8 +41,8 @@ h2d_status_t h2d_producer_create(h2d_runner_t *runner,
 	    declaration->num_groups == 0 || !declaration->body)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
 				 "h2d_producer_create: an argument is missing");
-	created = calloc(1, sizeof(*created) +
-				    declaration->num_groups * sizeof(created->groups[0]));
+	created =
+		calloc(1, sizeof(*created) + declaration->num_groups * sizeof(created->groups[0]));
 	if (!created)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for producer %s",
 				 declaration->name);

@@ -11,7 +11,8 @@
 
 struct h2d_runner {
 	h2d_device_t *device;
-	h2d_runner_options_t options; /* page_size and max_tokens not 0; captured_batch_sizes is our copy */
+	/* page_size and max_tokens are not 0, captured_batch_sizes is our copy. */
+	h2d_runner_options_t options;
 	h2d_backend_t backend;
 	uint32_t *captured_batch_sizes;
 

@@ -45,11 +45,11 @@ static void write_temperatures(const h2d_token_inputs_t *inputs, const h2d_batch
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		const float temperature = batch->temperatures ? batch->temperatures[i] : 1;
 
-		temperatures[i] = temperature > H2D_TEMPERATURE_CLAMP ? temperature
-								      : H2D_TEMPERATURE_CLAMP;
+		temperatures[i] =
+			temperature > H2D_TEMPERATURE_CLAMP ? temperature : H2D_TEMPERATURE_CLAMP;
 		step->all_greedy &= temperature == 0;
-		step->needs_independent_noise |= batch->needs_independent_noise &&
-						 batch->needs_independent_noise[i];
+		step->needs_independent_noise |=
+			batch->needs_independent_noise && batch->needs_independent_noise[i];
 	}
 	counts[H2D_TEMPERATURES] = batch->num_requests;
 	step->temperatures = h2d_buffer_device(inputs->members[H2D_TEMPERATURES]);

@@ -35,8 +35,7 @@ static h2d_status_t allocate_buffer(h2d_runner_slot_t *slot, const h2d_member_de
 		.shape = {member->rows, member->columns},
 		.unit = member->unit,
 	};
-	h2d_buffer_t **buffers =
-		realloc(slot->buffers, (slot->num_buffers + 1) * sizeof(*buffers));
+	h2d_buffer_t **buffers = realloc(slot->buffers, (slot->num_buffers + 1) * sizeof(*buffers));
 	h2d_status_t status;
 
 	if (!buffers)
@@ -90,8 +89,7 @@ h2d_status_t h2d_slot_add_group(h2d_runner_slot_t *slot, const char *name,
 				h2d_buffer_t *const members[], uint32_t num_members,
 				h2d_group_t **group)
 {
-	h2d_named_group_t *groups =
-		realloc(slot->groups, (slot->num_groups + 1) * sizeof(*groups));
+	h2d_named_group_t *groups = realloc(slot->groups, (slot->num_groups + 1) * sizeof(*groups));
 	char *name_copy = strdup(name);
 	h2d_status_t status;
 

@@ -19,10 +19,11 @@ h2d_status_t h2d_step_kernel_create(h2d_device_t *device, const char *name,
 
 	*kernel = (h2d_step_kernel_t){
 		.device = device,
-		.dispatch = {
-			.grid_size = {0, 1, 1},
-			.workgroup_size = {H2D_STEP_WORKGROUP_SIZE, 1, 1},
-		},
+		.dispatch =
+			{
+				.grid_size = {0, 1, 1},
+				.workgroup_size = {H2D_STEP_WORKGROUP_SIZE, 1, 1},
+			},
 	};
 	status = h2d_device_get_kernel(device, name, &kernel->dispatch.kernel);
 	if (status != H2D_STATUS_SUCCESS)
@@ -55,7 +56,8 @@ h2d_status_t h2d_step_kernel_enqueue(const h2d_step_kernel_t *kernel, h2d_stream
 				 "kernel of a step: the stream is of another device");
 	if (items == 0)
 		return H2D_STATUS_SUCCESS;
-	/* A recording copies them: they need not pass through memory that the GPU may be reading. */
+	/* A recording copies them: they need not pass through memory that the GPU may be reading.
+	 */
 	if (h2d_stream_is_capturing(stream)) {
 		memcpy(recorded, arguments, arguments_size);
 		dispatch.kernel_arguments = recorded;

@@ -34,13 +34,17 @@ static h2d_status_t declare_parts(const h2d_runner_t *runner, h2d_runner_slot_t 
 		[H2D_TEMPERATURES] = {"temperatures", sizeof(float), requests, 0, H2D_COUNT_ROWS},
 		[H2D_TOP_KS] = {"top_ks", sizeof(int32_t), requests, 0, H2D_COUNT_ROWS},
 		[H2D_TOP_PS] = {"top_ps", sizeof(float), requests, 0, H2D_COUNT_ROWS},
-		[H2D_CU_SEQLENS_Q] = {"cu_seqlens_q", sizeof(int32_t), requests + 1, 0, H2D_COUNT_ROWS},
+		[H2D_CU_SEQLENS_Q] = {"cu_seqlens_q", sizeof(int32_t), requests + 1, 0,
+				      H2D_COUNT_ROWS},
 		/* one more, so that drafting may shift the ids by one */
 		[H2D_INPUT_IDS] = {"input_ids", sizeof(int32_t), tokens + 1, 0, H2D_COUNT_ROWS},
 		[H2D_DECODE_SRC] = {"decode_src", sizeof(int32_t), tokens, 0, H2D_COUNT_ROWS},
-		[H2D_CU_NUM_DRAFT_TOKENS] = {"cu_num_draft_tokens", sizeof(int32_t), requests, 0, H2D_COUNT_ROWS},
-		[H2D_TARGET_LOGITS_INDICES] = {"target_logits_indices", sizeof(int64_t), drafts, 0, H2D_COUNT_ROWS},
-		[H2D_BONUS_LOGITS_INDICES] = {"bonus_logits_indices", sizeof(int64_t), requests, 0, H2D_COUNT_ROWS},
+		[H2D_CU_NUM_DRAFT_TOKENS] = {"cu_num_draft_tokens", sizeof(int32_t), requests, 0,
+					     H2D_COUNT_ROWS},
+		[H2D_TARGET_LOGITS_INDICES] = {"target_logits_indices", sizeof(int64_t), drafts, 0,
+					       H2D_COUNT_ROWS},
+		[H2D_BONUS_LOGITS_INDICES] = {"bonus_logits_indices", sizeof(int64_t), requests, 0,
+					      H2D_COUNT_ROWS},
 	};
 	h2d_status_t status = H2D_STATUS_SUCCESS;
 
@@ -131,8 +135,8 @@ static void write_query_prefix(const h2d_runner_t *runner, const h2d_token_input
 
 	cu_seqlens_q[0] = 0;
 	for (uint32_t i = 0; i < sizes->requests; i++)
-		cu_seqlens_q[i + 1] = cu_seqlens_q[i] +
-				      h2d_batch_scheduled(runner, production->batch, i);
+		cu_seqlens_q[i + 1] =
+			cu_seqlens_q[i] + h2d_batch_scheduled(runner, production->batch, i);
 	for (uint32_t i = sizes->requests; i < sizes->running_requests; i++)
 		cu_seqlens_q[i + 1] = cu_seqlens_q[i];
 	production->counts[H2D_CU_SEQLENS_Q] = (int64_t)sizes->running_requests + 1;
@@ -280,8 +284,8 @@ h2d_status_t h2d_token_inputs_create_producers(h2d_runner_t *runner)
 		if (!has_part(runner, i))
 			continue;
 		names[all.num_groups++] = parts[i].name;
-		status = h2d_producer_create(runner, &part,
-					     &runner->token_input_producers.parts[i]);
+		status =
+			h2d_producer_create(runner, &part, &runner->token_input_producers.parts[i]);
 	}
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_producer_create(runner, &all, &runner->token_input_producers.all);

@@ -26,7 +26,7 @@ struct speculation {
 	struct speculation_settings settings;
 	h2d_device_t *device;
 	struct stand_in *stand_ins; /* [slots] */
-	uint64_t *previous_ids;     /* of the requests of the step before, [max_requests] */
+	uint64_t *previous_ids;	    /* of the requests of the step before, [max_requests] */
 	uint32_t previous_count;
 
 	/* Of the step: [max_requests], with speculative tokens [max_requests * width]. */
@@ -49,7 +49,8 @@ static uint32_t width(const struct speculation *speculation)
 /* A number that looks random, below limit. */
 static int32_t mix(uint64_t request, uint64_t position, uint32_t limit)
 {
-	uint64_t z = request * UINT64_C(0x9e3779b97f4a7c15) + position * UINT64_C(0xd1b54a32d192ed03);
+	uint64_t z =
+		request * UINT64_C(0x9e3779b97f4a7c15) + position * UINT64_C(0xd1b54a32d192ed03);
 
 	z = (z ^ (z >> 32)) * UINT64_C(0xbf58476d1ce4e5b9);
 	return (int32_t)((z ^ (z >> 29)) % limit);
@@ -161,7 +162,8 @@ void speculation_destroy(struct speculation *speculation)
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
-/* The row of a request in the step before, or -1. Requests mostly keep their order: start at hint. */
+/* The row of a request in the step before, or -1. Requests mostly keep their order: start at hint.
+ */
 static int32_t find_previous(const struct speculation *speculation, uint64_t request, uint32_t hint)
 {
 	for (uint32_t i = 0; i < speculation->previous_count; i++) {

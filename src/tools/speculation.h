@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tokens of a replay with speculative decoding: ids, drafts and sampling parameters that follow
- * from request and position alone, and what stands in for the model: it leaves the ids that the step
- * before "sampled" and "drafted" on the GPU, where only the token assembly of the next step reads
- * them.
+ * from request and position alone, and what stands in for the model: it leaves the ids that the
+ * step before "sampled" and "drafted" on the GPU, where only the token assembly of the next step
+ * reads them.
  */
 #ifndef H2DPUB_TOOLS_SPECULATION_H
 #define H2DPUB_TOOLS_SPECULATION_H

@@ -100,8 +100,8 @@ void serving_observe(serving_world_t *world, const char *what, int step)
 {
 	const h2d_runner_slot_t *slot = &world->runner->slots[world->runner->slot];
 	serving_observation_t *observation = &world->observations[world->num_observations];
-	const size_t size =
-		sizeof(struct h2d_pull_arguments) + world->num_buffers * sizeof(struct h2d_pull_member);
+	const size_t size = sizeof(struct h2d_pull_arguments) +
+			    world->num_buffers * sizeof(struct h2d_pull_member);
 	struct h2d_pull_arguments *arguments;
 	h2d_dispatch_t dispatch = {.grid_size = {0, 1, 1},
 				   .workgroup_size = {H2D_CHUNK_WORKGROUP_SIZE, 1, 1},

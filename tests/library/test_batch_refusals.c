@@ -7,9 +7,12 @@
 #include "publication_case.h"
 #include "token_model.h"
 
-static const h2d_runner_options_t options = {
-	.max_requests = 6, .query_length = 3, .max_tokens = 40, .block_size = 16,
-	.max_model_length = 64, .num_pages = 9};
+static const h2d_runner_options_t options = {.max_requests = 6,
+					     .query_length = 3,
+					     .max_tokens = 40,
+					     .block_size = 16,
+					     .max_model_length = 64,
+					     .num_pages = 9};
 
 /* ---- token inputs ---------------------------------------------------------------------------- */
 
@@ -76,7 +79,7 @@ CHANGE(high_p, c->top_ps[0] = 1.5f)
 CHANGE(nan_p, c->top_ps[1] = NAN)
 CHANGE(prefill_without_contexts, c->batch.phase = H2D_PHASE_PREFILL)
 
-#define RANGE H2D_STATUS_OUT_OF_RANGE
+#define RANGE	H2D_STATUS_OUT_OF_RANGE
 #define INVALID H2D_STATUS_INVALID_ARGUMENT
 
 static const token_refusal_t token_refusals[] = {
@@ -131,15 +134,15 @@ START_TEST(token_inputs_name_request_and_field)
 	refusal->change(&token_case);
 	check_success(h2d_runner_begin(world.runner, fixture_stream));
 	sources = serving_copy_sources(&world);
-	check_status(h2d_token_inputs_prepare(world.runner, fixture_stream, &token_case.batch,
-					      NULL),
-		     refusal->status);
+	check_status(
+		h2d_token_inputs_prepare(world.runner, fixture_stream, &token_case.batch, NULL),
+		refusal->status);
 	check_words(refusal->words);
 	serving_check_sources(&world, sources);
 	serving_check(&world);
 	make_case(&token_case, &world);
-	check_success(h2d_token_inputs_prepare(world.runner, fixture_stream, &token_case.batch,
-					       NULL));
+	check_success(
+		h2d_token_inputs_prepare(world.runner, fixture_stream, &token_case.batch, NULL));
 	token_model_all(&world, &token_case);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
 	serving_world_destroy(&world);
@@ -243,13 +246,40 @@ START_TEST(prefill_inputs_name_request_and_field)
 	refusal->change(&prefill);
 	check_success(h2d_runner_begin(world.runner, fixture_stream));
 	sources = serving_copy_sources(&world);
-	check_status(h2d_prefill_inputs_prepare(world.runner, fixture_stream, &prefill.batch,
-						NULL),
+	check_status(h2d_prefill_inputs_prepare(world.runner, fixture_stream, &prefill.batch, NULL),
 		     refusal->status);
 	check_words(refusal->words);
 	serving_check_sources(&world, sources);
 	ck_assert(!serving_was_published(&world, "positions"));
 	serving_check(&world);
+	check_success(h2d_runner_finish(world.runner, fixture_stream));
+	serving_world_destroy(&world);
+}
+END_TEST
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+/* Its slots and positions are those of full width; the prefix of a ragged batch would be another.
+ */
+START_TEST(mha_decode_refuses_ragged_widths)
+{
+	const int32_t ids[] = {1};
+	const h2d_batch_t batch = {
+		.num_requests = 2,
+		.scheduled_tokens = (const int32_t[]){3, 2},
+		.context_lengths = (const int32_t[]){7, 8},
+		.block_tables = (const int32_t *const[]){ids, ids},
+		.block_table_lengths = (const uint32_t[]){1, 1},
+	};
+	uint8_t *sources;
+	serving_world_t world;
+
+	serving_world_create(&world, &options, _i * 2);
+	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	sources = serving_copy_sources(&world);
+	check_fails(h2d_mha_decode_prepare(world.runner, fixture_stream, &batch, NULL), RANGE,
+		    "request 1: scheduled_tokens 2 is not query_length 3");
+	serving_check_sources(&world, sources);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
 	serving_world_destroy(&world);
 }
@@ -264,6 +294,7 @@ static Suite *batch_refusals_suite(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, token_inputs_name_request_and_field, 0, TOKEN_REFUSALS * 3);
 	tcase_add_loop_test(tcase, prefill_inputs_name_request_and_field, 0, PREFILL_REFUSALS * 3);
+	tcase_add_loop_test(tcase, mha_decode_refuses_ragged_widths, 0, 3);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

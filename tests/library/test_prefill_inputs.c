@@ -79,9 +79,10 @@ static void model(serving_world_t *world, const prefill_case_t *prefill)
 		if (!real)
 			continue;
 		for (int p = batch->cached_tokens ? prefill->cached[i] : 0; p < contexts[i]; p++) {
-			*slots++ = !batch->block_tables || batch->dummy
-					   ? -1
-					   : (int64_t)prefill->ids[i][p / BLOCK] * BLOCK + p % BLOCK;
+			*slots++ =
+				!batch->block_tables || batch->dummy
+					? -1
+					: (int64_t)prefill->ids[i][p / BLOCK] * BLOCK + p % BLOCK;
 			*positions++ = p;
 		}
 		if (!any_cached(prefill))
@@ -89,7 +90,8 @@ static void model(serving_world_t *world, const prefill_case_t *prefill)
 		cached[i] = prefill->cached[i];
 		starts[i] = 0;
 		memset(&tables[i * COLUMNS], 0, COLUMNS * sizeof(int32_t));
-		memcpy(&tables[i * COLUMNS], prefill->ids[i], prefill->lengths[i] * sizeof(int32_t));
+		memcpy(&tables[i * COLUMNS], prefill->ids[i],
+		       prefill->lengths[i] * sizeof(int32_t));
 	}
 }
 
@@ -155,10 +157,8 @@ END_TEST
 START_TEST(A07_prefill_reentry_preserves_sources_and_first_consumer)
 {
 	const bool sealed = _i >= SERVING_MODES;
-	prefill_case_t prefill = {
-		.contexts = {12, 7}, .cached = {9, 5}, .ids = {{3}, {4}}};
-	prefill_case_t changed = {
-		.contexts = {13, 8}, .cached = {9, 5}, .ids = {{5}, {6}}};
+	prefill_case_t prefill = {.contexts = {12, 7}, .cached = {9, 5}, .ids = {{3}, {4}}};
+	prefill_case_t changed = {.contexts = {13, 8}, .cached = {9, 5}, .ids = {{5}, {6}}};
 	serving_world_t world;
 
 	serving_world_create(&world, &options, _i % SERVING_MODES);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Producers: refused re-entry, late preparation, forwards on several streams, groups of one's own. */
+/* Producers: refused re-entry, late preparation, forwards on several streams, groups of one's own.
+ */
 #include <string.h>
 
 #include "publication_case.h"
 #include "token_model.h"
 
-static const h2d_runner_options_t options = {
-	.max_requests = 8, .query_length = 4, .max_tokens = 64, .block_size = 16,
-	.max_model_length = 64};
+static const h2d_runner_options_t options = {.max_requests = 8,
+					     .query_length = 4,
+					     .max_tokens = 64,
+					     .block_size = 16,
+					     .max_model_length = 64};
 
 /* ---- R09: re-entry --------------------------------------------------------------------------- */
 
@@ -276,7 +279,8 @@ START_TEST(group_of_the_caller_is_published_in_every_slot)
 		uint8_t *sources;
 
 		check_success(h2d_runner_begin(world.runner, fixture_stream));
-		check_success(h2d_query_prefix_prepare(world.runner, fixture_stream, &tokens, NULL));
+		check_success(
+			h2d_query_prefix_prepare(world.runner, fixture_stream, &tokens, NULL));
 		token_model_query_prefix(&world, &tokens);
 		check_success(h2d_producer_run(producer, fixture_stream, &batch));
 		model_lora(&world, &batch);

@@ -10,13 +10,18 @@
 	.captured_batch_sizes = (const uint32_t[]){__VA_ARGS__},                                   \
 	.num_captured_batch_sizes = sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
 
-static const h2d_runner_options_t plain = {
-	.max_requests = 8, .query_length = 1, .max_tokens = 64, .block_size = 16,
-	.max_model_length = 64, CAPTURED(4, 8)};
+static const h2d_runner_options_t plain = {.max_requests = 8,
+					   .query_length = 1,
+					   .max_tokens = 64,
+					   .block_size = 16,
+					   .max_model_length = 64,
+					   CAPTURED(4, 8)};
 
-static const h2d_runner_options_t speculative = {
-	.max_requests = 8, .query_length = 4, .max_tokens = 64, .block_size = 16,
-	.max_model_length = 64};
+static const h2d_runner_options_t speculative = {.max_requests = 8,
+						 .query_length = 4,
+						 .max_tokens = 64,
+						 .block_size = 16,
+						 .max_model_length = 64};
 
 static void begin(serving_world_t *world)
 {
@@ -68,12 +73,12 @@ static void check_sampling_step(const sampling_case_t *sampling, const serving_w
 	}
 	ck_assert_int_eq(step->all_greedy, sampling->all_greedy);
 	ck_assert(step->needs_independent_noise);
-	ck_assert_ptr_eq(step->top_ks, sampling->uploads_ks ? h2d_buffer_device(serving_buffer(
-								      world, "top_ks"))
-							    : NULL);
-	ck_assert_ptr_eq(step->top_ps, sampling->uploads_ps ? h2d_buffer_device(serving_buffer(
-								      world, "top_ps"))
-							    : NULL);
+	ck_assert_ptr_eq(step->top_ks, sampling->uploads_ks
+					       ? h2d_buffer_device(serving_buffer(world, "top_ks"))
+					       : NULL);
+	ck_assert_ptr_eq(step->top_ps, sampling->uploads_ps
+					       ? h2d_buffer_device(serving_buffer(world, "top_ps"))
+					       : NULL);
 	if (!sampling->uploads_ks)
 		ck_assert_int_eq(step->top_k, sampling->top_ks[0]);
 	if (!sampling->uploads_ps)
@@ -159,9 +164,9 @@ START_TEST(R01_greedy_rows_are_corrected_on_the_gpu)
 		check_success(h2d_runner_finish(world.runner, fixture_stream));
 		if (recorded)
 			check_success(h2d_graph_begin_capture(fixture_stream));
-		check_success(h2d_sampling_enqueue_greedy_correction(
-			world.runner, fixture_stream, h2d_runner_slot(world.runner), 5, sampled_ids,
-			largest_ids));
+		check_success(h2d_sampling_enqueue_greedy_correction(world.runner, fixture_stream,
+								     h2d_runner_slot(world.runner),
+								     5, sampled_ids, largest_ids));
 		if (recorded) {
 			check_success(h2d_graph_end_capture(fixture_stream, &graph));
 			check_success(h2d_graph_launch(graph, fixture_stream));
@@ -415,9 +420,9 @@ START_TEST(R07_spec_indices_follow_decode_prefill_and_dummy_transitions)
 		ck_assert_uint_eq(step.num_drafts, verifies ? 4 : 0);
 		ck_assert_int_eq(step.target_logits_indices != NULL, verifies);
 		if (!verifies)
-			check_fails(h2d_verification_prepare(world.runner, fixture_stream, batch,
-							     NULL),
-				    H2D_STATUS_INVALID_STATE, "nothing to verify");
+			check_fails(
+				h2d_verification_prepare(world.runner, fixture_stream, batch, NULL),
+				H2D_STATUS_INVALID_STATE, "nothing to verify");
 		token_model_all(&world, &token_case);
 		serving_observe(&world, "transitions", i);
 		finish(&world);
@@ -463,15 +468,78 @@ START_TEST(token_inputs_cost_one_dma_and_one_scatter)
 }
 END_TEST
 
+/* ---- captured sizes -------------------------------------------------------------------------- */
+
+/* Every batch size against every set of these captured sizes; dirty memory behind each. */
+START_TEST(every_batch_size_is_padded_to_the_smallest_captured_one)
+{
+	static const uint32_t sizes[] = {1, 2, 5, 8};
+	const int mode = _i % 3 * 2;
+	const int set = _i / 3;
+	uint32_t captured[4];
+	h2d_runner_options_t options = speculative;
+	serving_world_t world;
+
+	options.captured_batch_sizes = captured;
+	for (int i = 0; i < 4; i++) {
+		if (set >> i & 1)
+			captured[options.num_captured_batch_sizes++] = sizes[i];
+	}
+	serving_world_create(&world, &options, mode);
+	for (uint32_t requests = 0; requests <= 8; requests++) {
+		token_case_t token_case = {.scheduled = {1, 4, 2, 3, 1, 4, 4, 1}};
+		h2d_token_inputs_step_t step;
+		uint32_t expected = requests, tokens = 0;
+
+		for (uint32_t i = options.num_captured_batch_sizes; i-- > 0;)
+			expected = captured[i] >= requests ? captured[i] : expected;
+		for (uint32_t i = 0; i < requests; i++)
+			tokens += (uint32_t)token_case.scheduled[i];
+		for (int i = 0; i < TOKEN_MAX_TOKENS; i++)
+			token_case.ids[i] = 500 + i;
+		for (int i = 0; i < TOKEN_MAX_REQUESTS; i++)
+			token_case.top_ps[i] = 1, token_case.top_ks[i] = -1;
+		token_case_attach(&token_case, requests);
+		begin(&world);
+		check_success(h2d_token_inputs_prepare(world.runner, fixture_stream,
+						       &token_case.batch, &step));
+		ck_assert_uint_eq(step.running_requests, expected);
+		/* the largest captured size may be too small: then nothing is padded */
+		if (options.num_captured_batch_sizes > 0 &&
+		    captured[options.num_captured_batch_sizes - 1] >= requests)
+			tokens = expected * options.query_length;
+		ck_assert_uint_eq(step.running_tokens, tokens);
+		token_model_all(&world, &token_case);
+		serving_observe(&world, "captured", (int)requests);
+		finish(&world);
+	}
+	serving_world_destroy(&world);
+}
+END_TEST
+
 /* ---- random batches -------------------------------------------------------------------------- */
 
 static const h2d_runner_options_t shapes[] = {
-	{.max_requests = 8, .query_length = 4, .max_tokens = 64, .block_size = 16,
-	 .max_model_length = 64, CAPTURED(1, 2, 5)},
-	{.max_requests = 8, .query_length = 4, .max_tokens = 40, .block_size = 16,
-	 .max_model_length = 64, .omit_end_fence = true, CAPTURED(8)},
-	{.max_requests = 7, .query_length = 1, .max_tokens = 28, .block_size = 16,
-	 .max_model_length = 64, .pack_limit_bytes = 12, CAPTURED(3, 4, 6, 7)},
+	{.max_requests = 8,
+	 .query_length = 4,
+	 .max_tokens = 64,
+	 .block_size = 16,
+	 .max_model_length = 64,
+	 CAPTURED(1, 2, 5)},
+	{.max_requests = 8,
+	 .query_length = 4,
+	 .max_tokens = 40,
+	 .block_size = 16,
+	 .max_model_length = 64,
+	 .omit_end_fence = true,
+	 CAPTURED(8)},
+	{.max_requests = 7,
+	 .query_length = 1,
+	 .max_tokens = 28,
+	 .block_size = 16,
+	 .max_model_length = 64,
+	 .pack_limit_bytes = 12,
+	 CAPTURED(3, 4, 6, 7)},
 	{.max_requests = 8, .query_length = 2, .block_size = 16, .max_model_length = 64},
 };
 
@@ -492,8 +560,9 @@ START_TEST(random_batches_land_every_byte)
 		token_case_random(&token_case, &world, &state);
 		check_success(token_prepare(&world, &token_case.batch,
 					    fixture_random_between(&state, 0, 3) == 0, &step));
-		ck_assert_uint_eq(step.running_requests,
-				  token_running_requests(&world.runner->options, &token_case.batch));
+		ck_assert_uint_eq(
+			step.running_requests,
+			token_running_requests(&world.runner->options, &token_case.batch));
 		ck_assert_uint_eq(step.running_tokens,
 				  token_running_tokens(&world.runner->options, &token_case.batch));
 		token_model_all(&world, &token_case);
@@ -528,6 +597,8 @@ static Suite *token_inputs_suite(void)
 	tcase_add_loop_test(tcase, R07_spec_indices_follow_decode_prefill_and_dummy_transitions, 0,
 			    SERVING_MODES);
 	tcase_add_loop_test(tcase, token_inputs_cost_one_dma_and_one_scatter, 0, SERVING_MODES);
+	tcase_add_loop_test(tcase, every_batch_size_is_padded_to_the_smallest_captured_one, 0,
+			    16 * 3);
 	tcase_add_loop_test(tcase, random_batches_land_every_byte, 0, SHAPES * SERVING_MODES);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -133,13 +133,13 @@ for backend in packed:40:40 direct:0:0 pull:0:40; do
 	copies=${copies%:*}
 	dispatches=${backend##*:}
 	# shellcheck disable=SC2086 # several words
-	runs 0 $speculative --slots 3 --backend "$name" && is verified_steps 40 && is mismatches 0 &&
-		is token_inputs_steps 40 && is mha_decode_steps 40 &&
+	runs 0 $speculative --slots 3 --backend "$name" && is verified_steps 40 &&
+		is mismatches 0 && is token_inputs_steps 40 && is mha_decode_steps 40 &&
 		is token_inputs_dispatches "$dispatches" && is consumer_dispatches 80 &&
 		[ "$(figure accepted_drafts)" -gt 0 ]
 	result $? "$name: speculative tokens, all verified"
 	if [ "$name" = direct ]; then
-		# temperatures, prefix, ids and the three of verification; sources and filters in most
+		# temperatures, prefix, ids, the three of verification; in most sources and filters
 		[ "$(figure token_inputs_dma_copies)" -gt 240 ] &&
 			[ "$(figure token_inputs_dma_copies)" -le 320 ]
 	else
