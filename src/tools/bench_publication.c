@@ -58,7 +58,7 @@ int publication_open(struct publication_world *world, struct tool_error *error)
 {
 	uint32_t devices = 0;
 
-	*world = (struct publication_world){.error = error};
+	*world = (struct publication_world){.error = error, .slots = 1};
 #ifdef HAVE_HIP
 	if (publication_hip_open(world) < 0)
 		return -1;

@@ -13,13 +13,16 @@
 #include "bench_layout.h"
 #include "tool_error.h"
 
+#define PUBLICATION_MAX_SLOTS 64
+
 /* Everything returns -1 with a message here after a failure. */
 struct publication_world {
 	struct tool_error *error;
 	h2d_device_t *device;
 	h2d_stream_t *stream;
 	h2d_device_info_t info;
-	bool software; /* the GPU is emulated */
+	bool software;	/* the GPU is emulated */
+	uint32_t slots; /* owners of the library that take turns */
 
 	struct bench_layout layout;
 	uint64_t size[BENCH_MAX_MEMBERS];

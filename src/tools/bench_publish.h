@@ -20,6 +20,19 @@ struct publish_figures {
 	bool counted;
 };
 
+/* All ways that this build has, with no figures yet. */
+size_t publish_list_ways(struct publish_figures figures[]);
+void publish_free_figures(struct publish_figures figures[], size_t count);
+
+/* Fills the figures of these ways for one group, each way verified before and after. */
+int publish_measure_group(struct publication_world *world, const struct bench_layout *layout,
+			  uint32_t rounds, bool count_instructions,
+			  struct publish_figures figures[], size_t count);
+
+/* What a process that is stepped through does: one empty call, then those of the way of this name. */
+int publish_run_stepped(struct publication_world *world, const struct bench_layout *layout,
+			const char *name);
+
 /* What every table begins with: the machine and how instructions were counted. */
 void publish_print_head(const struct publication_world *world, uint32_t rounds, bool counted);
 
@@ -28,5 +41,8 @@ void publish_print_group(const struct bench_layout *layout, struct publish_figur
 
 struct json_object *publish_group_json(const struct bench_layout *layout,
 				       struct publish_figures figures[], size_t count);
+
+/* Prints an object with the GPU and these groups. */
+int publish_print_json(struct publication_world *world, struct json_object *groups);
 
 #endif

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Owners that take turns, as the slots of a runner do. */
 struct library_peer {
 	struct publication_world *world;
-	h2d_owner_t *owner;
-	h2d_group_t *group;
+	uint32_t turn;
+	h2d_owner_t *owners[PUBLICATION_MAX_SLOTS];
+	h2d_group_t *groups[PUBLICATION_MAX_SLOTS];
 };
 
 static int check(const struct library_peer *peer, h2d_status_t status, const char *what)
@@ -22,12 +24,14 @@ static void destroy(void *context)
 {
 	struct library_peer *peer = context;
 
-	if (peer->owner && h2d_owner_destroy(peer->owner) != H2D_STATUS_SUCCESS)
-		fprintf(stderr, "h2dpub-bench: %s\n", h2d_error_message());
+	for (uint32_t slot = 0; slot < PUBLICATION_MAX_SLOTS; slot++) {
+		if (h2d_owner_destroy(peer->owners[slot]) != H2D_STATUS_SUCCESS)
+			fprintf(stderr, "h2dpub-bench: %s\n", h2d_error_message());
+	}
 	free(peer);
 }
 
-static int make_group(struct library_peer *peer, h2d_backend_t backend)
+static int make_group(struct library_peer *peer, uint32_t slot, h2d_backend_t backend)
 {
 	struct publication_world *world = peer->world;
 	h2d_buffer_t *buffers[BENCH_MAX_MEMBERS];
@@ -44,29 +48,29 @@ static int make_group(struct library_peer *peer, h2d_backend_t backend)
 
 		snprintf(name, sizeof(name), "member %u", i);
 		if (check(peer,
-			  h2d_buffer_wrap(peer->owner, &description, world->source[i],
+			  h2d_buffer_wrap(peer->owners[slot], &description, world->source[i],
 					  world->destination[i], &buffers[i]),
 			  "cannot make a buffer") < 0)
 			return -1;
 	}
 	if (check(peer,
-		  h2d_group_create(peer->owner, "bench", buffers, world->layout.members,
-				   &peer->group),
+		  h2d_group_create(peer->owners[slot], "bench", buffers, world->layout.members,
+				   &peer->groups[slot]),
 		  "cannot make the group") < 0 ||
-	    check(peer, h2d_group_use_transport(peer->group, backend, &chosen),
+	    check(peer, h2d_group_use_transport(peer->groups[slot], backend, &chosen),
 		  "cannot choose the transport") < 0)
 		return -1;
 	if (chosen != backend) {
 		tool_error_set(world->error, "the group is direct: %s",
-			       h2d_group_fallback_reason(peer->group));
+			       h2d_group_fallback_reason(peer->groups[slot]));
 		return -1;
 	}
 	for (uint32_t i = 0; i < world->layout.members; i++)
-		h2d_group_set_count(peer->group, buffers[i], (int64_t)(world->size[i] / 4));
+		h2d_group_set_count(peer->groups[slot], buffers[i], (int64_t)(world->size[i] / 4));
 	return 0;
 }
 
-/* Each peer has an owner, and so a registry, of its own: all of them wrap the same memory. */
+/* Each owner has a registry of its own: all of them wrap the same memory. */
 static void *create(struct publication_world *world, h2d_backend_t backend)
 {
 	struct library_peer *peer = calloc(1, sizeof(*peer));
@@ -76,11 +80,13 @@ static void *create(struct publication_world *world, h2d_backend_t backend)
 		return NULL;
 	}
 	peer->world = world;
-	if (check(peer, h2d_owner_create(world->device, NULL, NULL, &peer->owner),
-		  "cannot make an owner") < 0 ||
-	    make_group(peer, backend) < 0) {
-		destroy(peer);
-		return NULL;
+	for (uint32_t slot = 0; slot < world->slots; slot++) {
+		if (check(peer, h2d_owner_create(world->device, NULL, NULL, &peer->owners[slot]),
+			  "cannot make an owner") < 0 ||
+		    make_group(peer, slot, backend) < 0) {
+			destroy(peer);
+			return NULL;
+		}
 	}
 	return peer;
 }
@@ -104,20 +110,23 @@ static int begin(void *context)
 {
 	struct library_peer *peer = context;
 
-	return check(peer, h2d_owner_begin(peer->owner, peer->world->stream), "begin");
+	peer->turn = (peer->turn + 1) % peer->world->slots;
+	return check(peer, h2d_owner_begin(peer->owners[peer->turn], peer->world->stream), "begin");
 }
 
 static int publish(void *context)
 {
 	struct library_peer *peer = context;
 
-	return check(peer, h2d_group_publish(peer->group, peer->world->stream, NULL, NULL),
-		     "publish");
+	return check(
+		peer,
+		h2d_group_publish(peer->groups[peer->turn], peer->world->stream, NULL, NULL),
+		"publish");
 }
 
 static int finish(struct library_peer *peer)
 {
-	return check(peer, h2d_owner_finish(peer->owner, peer->world->stream), "finish");
+	return check(peer, h2d_owner_finish(peer->owners[peer->turn], peer->world->stream), "finish");
 }
 
 static int synchronize(void *context)

@@ -150,3 +150,20 @@ struct json_object *publish_group_json(const struct bench_layout *layout,
 	json_object_object_add(group, "ways", ways);
 	return group;
 }
+
+int publish_print_json(struct publication_world *world, struct json_object *groups)
+{
+	struct json_object *root = json_object_new_object();
+	const char *text;
+
+	json_object_object_add(root, "gpu", json_object_new_string(world->info.isa));
+	json_object_object_add(root, "software_gpu", json_object_new_boolean(world->software));
+	json_object_object_add(root, "groups", json_object_get(groups));
+	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY);
+	if (text)
+		puts(text);
+	else
+		tool_error_set(world->error, "out of memory");
+	json_object_put(root);
+	return text ? 0 : -1;
+}

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -273,6 +274,20 @@ static int step_rounds(struct stepper *stepper, struct step_counts *counts)
 	return 0;
 }
 
+/*
+ * Both processes on one CPU: a step then takes two switches between them and no waking of another
+ * CPU. The mask from before goes to *before.
+ */
+static void stay_on_one_cpu(cpu_set_t *before)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((size_t)sched_getcpu(), &here);
+	sched_getaffinity(0, sizeof(*before), before);
+	sched_setaffinity(0, sizeof(here), &here);
+}
+
 static void become_stepped(char *const argv[])
 {
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
@@ -283,6 +298,7 @@ static void become_stepped(char *const argv[])
 int step_count(char *const argv[], struct step_counts *counts, struct tool_error *error)
 {
 	struct stepper *stepper = calloc(1, sizeof(*stepper));
+	cpu_set_t affinity;
 	char memory[32];
 	int result = -1, status;
 
@@ -291,6 +307,7 @@ int step_count(char *const argv[], struct step_counts *counts, struct tool_error
 		return -1;
 	}
 	stepper->error = error;
+	stay_on_one_cpu(&affinity);
 	stepper->process = fork();
 	if (stepper->process == 0)
 		become_stepped(argv);
@@ -298,7 +315,8 @@ int step_count(char *const argv[], struct step_counts *counts, struct tool_error
 		fail(stepper, "fork");
 	} else if (waitpid(stepper->process, &status, 0) < 0 || !WIFSTOPPED(status)) {
 		/* It stops once it has become this program. */
-		tool_error_set(error, "stepping through a call: ptrace is not allowed here");
+		tool_error_set(error, "instructions cannot be counted: ptrace is not allowed here");
+		result = 1;
 	} else {
 		snprintf(memory, sizeof(memory), "/proc/%d/mem", (int)stepper->process);
 		stepper->memory = open(memory, O_RDONLY | O_CLOEXEC);
@@ -311,6 +329,7 @@ int step_count(char *const argv[], struct step_counts *counts, struct tool_error
 		kill(stepper->process, SIGKILL);
 		waitpid(stepper->process, &status, 0);
 	}
+	sched_setaffinity(0, sizeof(affinity), &affinity);
 	free(stepper);
 	return result;
 }
@@ -329,8 +348,8 @@ int step_count(char *const argv[], struct step_counts *counts, struct tool_error
 {
 	(void)argv;
 	(void)counts;
-	tool_error_set(error, "instructions are stepped through on x86-64 only");
-	return -1;
+	tool_error_set(error, "instructions cannot be counted: not on x86-64");
+	return 1;
 }
 
 #endif

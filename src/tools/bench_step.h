@@ -30,7 +30,8 @@ void step_end(void);
 
 /*
  * Runs this program with these arguments (argv[0] included, NULL at the end) and gives the median of
- * its STEP_ROUNDS, less what the empty call takes. -1 with a message.
+ * its STEP_ROUNDS, less what the empty call takes. With a message 1 where no process can be stepped through, -1 after
+ * other failures.
  */
 int step_count(char *const argv[], struct step_counts *counts, struct tool_error *error);
 
