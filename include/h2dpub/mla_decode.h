@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MLA decode: what attention over a compressed KV cache reads in a decode step, sparse attention and
- * decode context parallelism (DCP) included, and its KV indices. For runners with attention MLA.
+ * MLA decode: what attention over a compressed KV cache reads in a decode step, sparse attention
+ * and decode context parallelism (DCP) included, and its KV indices. For runners with attention
+ * MLA.
  */
 #ifndef H2DPUB_MLA_DECODE_H
 #define H2DPUB_MLA_DECODE_H
@@ -21,24 +22,24 @@ typedef struct h2d_mla_decode_step {
 	uint32_t graph_requests; /* the batch padded to a captured size */
 	uint32_t slot;
 	int32_t max_context_length;
-	const int64_t *slot_mapping;      /* [G * q]; padding, and tokens of other ranks: -1 */
-	const int32_t *context_lens;      /* [G] of all ranks; padding 0 */
+	const int64_t *slot_mapping;	  /* [G * q]; padding, and tokens of other ranks: -1 */
+	const int32_t *context_lens;	  /* [G] of all ranks; padding 0 */
 	const int32_t *kv_last_page_lens; /* [G] tokens in the last page; padding 0 */
-	const int32_t *block_tables;      /* [G, columns], contiguous; padding 0 */
-	const int32_t *kv_indptr;         /* [G + 1] in pages of this rank; padding flat */
-	const int64_t *positions;         /* [G * q]; padding 0; NULL with mrope */
-	const int32_t *g_kv_indptr;       /* DCP: [G + 1] in tokens of all ranks; padding flat */
+	const int32_t *block_tables;	  /* [G, columns], contiguous; padding 0 */
+	const int32_t *kv_indptr;	  /* [G + 1] in pages of this rank; padding flat */
+	const int64_t *positions;	  /* [G * q]; padding 0; NULL with mrope */
+	const int32_t *g_kv_indptr;	  /* DCP: [G + 1] in tokens of all ranks; padding flat */
 	const int32_t *dcp_local_context_lens; /* DCP and sparse: [G * q] tokens of this rank that a
 						* token sees; padding 0 */
 	const int32_t *sparse_kv_indptr;     /* sparse: [G * q + 1] selected tokens; padding flat */
 	const int32_t *batch_id_per_q_token; /* sparse: [G * q] its request; padding -1 */
-	int32_t *kv_indices;                 /* written by KV-index generation */
+	int32_t *kv_indices;		     /* written by KV-index generation */
 	uint32_t block_table_columns;
 } h2d_mla_decode_step_t;
 
 /*
- * Prepares and publishes the MLA decode metadata of the current slot, padded for the graph. step may
- * be NULL. Under the packed backend its members are copied one by one.
+ * Prepares and publishes the MLA decode metadata of the current slot, padded for the graph. step
+ * may be NULL. Under the packed backend its members are copied one by one.
  *
  * With c, p and j as for h2d_mha_decode_prepare(), W = dcp_size, s = dcp_interleave: position p is
  * that of rank (p / s) % W, whose cache holds it as token l = p / (s * W) * s + p % s; its slot is
@@ -51,13 +52,12 @@ typedef struct h2d_mla_decode_step {
  * not MLA; others as for h2d_mha_decode_prepare(), a block holding block_size * W tokens.
  */
 H2D_API h2d_status_t h2d_mla_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
-					    const h2d_batch_t *batch,
-					    h2d_mla_decode_step_t *step);
+					    const h2d_batch_t *batch, h2d_mla_decode_step_t *step);
 
 /*
  * What a graph of this many requests is recorded with: kv_indptr and g_kv_indptr 0, 1, 2, ..., and
- * pages of one token, for planners that cannot do without a page. The block tables stay as they are.
- * Errors as for prepare; OUT_OF_RANGE: graph_requests.
+ * pages of one token, for planners that cannot do without a page. The block tables stay as they
+ * are. Errors as for prepare; OUT_OF_RANGE: graph_requests.
  */
 H2D_API h2d_status_t h2d_mla_decode_prepare_capture(h2d_runner_t *runner, h2d_stream_t *stream,
 						    uint32_t graph_requests,
@@ -67,7 +67,8 @@ H2D_API h2d_status_t h2d_mla_decode_prepare_capture(h2d_runner_t *runner, h2d_st
 H2D_API h2d_status_t h2d_mla_decode_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_t *stream,
 						       uint32_t slot, uint32_t graph_requests);
 
-/* The fixed addresses of a slot; the sizes of the batch are 0. OUT_OF_RANGE: slot. INVALID_STATE. */
+/* The fixed addresses of a slot; the sizes of the batch are 0. OUT_OF_RANGE: slot. INVALID_STATE.
+ */
 H2D_API h2d_status_t h2d_mla_decode_view(const h2d_runner_t *runner, uint32_t slot,
 					 h2d_mla_decode_step_t *step);
 

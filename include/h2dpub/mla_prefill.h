@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 /*
- * Fixed device addresses of the slot. T = the scheduled tokens. What a step did not publish is NULL.
+ * Fixed device addresses of the slot. T = the scheduled tokens. What a step did not publish is
+ * NULL.
  */
 typedef struct h2d_mla_prefill_step {
 	uint32_t num_requests;
@@ -23,9 +24,9 @@ typedef struct h2d_mla_prefill_step {
 	int32_t max_query_length;
 	int32_t max_context_length;
 	const int32_t *kv_last_page_lens;    /* paged: [max_requests]; behind the batch 0 */
-	const int32_t *kv_indptr;            /* paged: [running_requests + 1]; padding flat */
-	const int32_t *cu_seqlen_ks;         /* sparse: [T] first key of a token's request */
-	const int32_t *cu_seqlen_ke;         /* sparse: [T] behind the last key that it sees */
+	const int32_t *kv_indptr;	     /* paged: [running_requests + 1]; padding flat */
+	const int32_t *cu_seqlen_ks;	     /* sparse: [T] first key of a token's request */
+	const int32_t *cu_seqlen_ke;	     /* sparse: [T] behind the last key that it sees */
 	const int32_t *sparse_kv_indptr;     /* sparse: [T + 1] selected tokens */
 	const int32_t *batch_id_per_q_token; /* sparse: [T] its request */
 } h2d_mla_prefill_step_t;

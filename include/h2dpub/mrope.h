@@ -13,8 +13,8 @@ extern "C" {
 
 typedef struct h2d_mrope_step {
 	uint32_t slot;
-	uint32_t tokens;          /* real ones, of each axis */
-	uint32_t width;           /* tokens that the model runs, padding included: the plane stride */
+	uint32_t tokens; /* real ones, of each axis */
+	uint32_t width;	 /* tokens that the model runs, padding included: the plane stride */
 	const int64_t *positions; /* device [3, width], contiguous; padding 0 */
 } h2d_mrope_step_t;
 
@@ -23,9 +23,9 @@ typedef struct h2d_mrope_step {
  * planes with the stride that the model reads, whatever the step before used. step may be NULL.
  *
  * Prefill: width is the scheduled tokens; a request's columns are its mrope_positions from the
- * cached tokens on, or its places in the context. Decode: width is the running tokens, graph padding
- * included; token j of a request is at c - query_length + j + delta on all axes, c being its context
- * less rejected tokens.
+ * cached tokens on, or its places in the context. Decode: width is the running tokens, graph
+ * padding included; token j of a request is at c - query_length + j + delta on all axes, c being
+ * its context less rejected tokens.
  *
  * The whole batch is validated before anything is written. INVALID_STATE: a runner without mrope.
  * OUT_OF_RANGE names request and field. Publication errors.

@@ -15,21 +15,22 @@ extern "C" {
 /* Fixed addresses of the slot, on the device; R = running_tokens. */
 typedef struct h2d_qsa_step {
 	uint32_t slot;
-	uint32_t tokens;         /* real ones */
-	uint32_t running_tokens; /* padding included */
-	const int32_t *token_to_req;      /* [R] the token's request; padding -1 */
+	uint32_t tokens;		  /* real ones */
+	uint32_t running_tokens;	  /* padding included */
+	const int32_t *token_to_req;	  /* [R] the token's request; padding -1 */
 	const int64_t *logical_positions; /* [R] its place in the context; padding -1 */
-	int64_t *compressed_slots;        /* [R] written by h2d_qsa_enqueue_compressed_slots() */
+	int64_t *compressed_slots;	  /* [R] written by h2d_qsa_enqueue_compressed_slots() */
 } h2d_qsa_step_t;
 
 /*
  * Prepares and publishes qsa_token_to_req and qsa_logical_positions of the current slot, one token
- * behind the other. A decode's request is at c - query_length + j, c being its context less rejected
- * tokens, a prefill's at cached_tokens + j, for each of its scheduled tokens j. step may be NULL.
+ * behind the other. A decode's request is at c - query_length + j, c being its context less
+ * rejected tokens, a prefill's at cached_tokens + j, for each of its scheduled tokens j. step may
+ * be NULL.
  *
  * Under the packed backend the members are copied one by one. The whole batch is validated before
- * anything is written. INVALID_STATE: a runner without ragged. OUT_OF_RANGE names request and field.
- * Publication errors.
+ * anything is written. INVALID_STATE: a runner without ragged. OUT_OF_RANGE names request and
+ * field. Publication errors.
  */
 H2D_API h2d_status_t h2d_qsa_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				     const h2d_batch_t *batch, h2d_qsa_step_t *step);
@@ -54,8 +55,8 @@ typedef struct h2d_ple_step {
 } h2d_ple_step_t;
 
 /*
- * Publishes for each request whether it had tokens before this step, and so a state; the requests of
- * a graph's padding keep what they had. Errors as for h2d_qsa_prepare().
+ * Publishes for each request whether it had tokens before this step, and so a state; the requests
+ * of a graph's padding keep what they had. Errors as for h2d_qsa_prepare().
  */
 H2D_API h2d_status_t h2d_ple_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				     const h2d_batch_t *batch, h2d_ple_step_t *step);

@@ -20,19 +20,19 @@ extern "C" {
  * running_requests, q = query_length. What the attention leaves out is NULL.
  */
 typedef struct h2d_tbo_sub_batch {
-	uint32_t first_request;    /* of the padded batch */
-	uint32_t num_requests;     /* real ones */
+	uint32_t first_request;	   /* of the padded batch */
+	uint32_t num_requests;	   /* real ones */
 	uint32_t running_requests; /* padding included */
 	int32_t max_context_length;
-	const int64_t *slot_mapping;      /* [W * q]; padding -1 */
-	const int32_t *context_lens;      /* [W]; padding 0 */
-	const int32_t *block_tables;      /* [W, columns], contiguous; padding 0 */
-	const int32_t *kv_indptr;         /* [W + 1] pages, from 0; padding flat */
-	const int32_t *cu_seqlens_q;      /* [W + 1] tokens, from 0; padding flat */
+	const int64_t *slot_mapping;	  /* [W * q]; padding -1 */
+	const int32_t *context_lens;	  /* [W]; padding 0 */
+	const int32_t *block_tables;	  /* [W, columns], contiguous; padding 0 */
+	const int32_t *kv_indptr;	  /* [W + 1] pages, from 0; padding flat */
+	const int32_t *cu_seqlens_q;	  /* [W + 1] tokens, from 0; padding flat */
 	const int32_t *kv_last_page_lens; /* MLA: [W]; padding 0 */
-	const int32_t *g_kv_indptr;       /* MLA with DCP: [W + 1] tokens of all ranks */
+	const int32_t *g_kv_indptr;	  /* MLA with DCP: [W + 1] tokens of all ranks */
 	const int32_t *sparse_kv_indptr;  /* MLA, sparse: [W * q + 1] selected tokens */
-	int32_t *kv_indices;              /* written by KV-index generation */
+	int32_t *kv_indices;		  /* written by KV-index generation */
 	uint32_t block_table_columns;
 } h2d_tbo_sub_batch_t;
 
@@ -63,7 +63,8 @@ H2D_API h2d_status_t h2d_tbo_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream
 						uint32_t slot, uint32_t sub_batch,
 						uint32_t running_requests);
 
-/* The fixed addresses of a slot; the sizes of the sub-batches are 0. OUT_OF_RANGE, INVALID_STATE. */
+/* The fixed addresses of a slot; the sizes of the sub-batches are 0. OUT_OF_RANGE, INVALID_STATE.
+ */
 H2D_API h2d_status_t h2d_tbo_view(const h2d_runner_t *runner, uint32_t slot, h2d_tbo_step_t *step);
 
 /* The block table of a sub-batch, for its totals; NULL: there is none. */

@@ -7,10 +7,11 @@
 #include "step/serving_groups.h"
 
 static const h2d_mla_member_t decode_members[] = {
-	H2D_MLA_SLOT_MAPPING,     H2D_MLA_CONTEXT_LENS,     H2D_MLA_KV_LAST_PAGE_LENS,
-	H2D_MLA_DCP_LOCAL_CONTEXT_LENS, H2D_MLA_BLOCK_TABLES, H2D_MLA_KV_INDPTR,
-	H2D_MLA_POSITIONS,        H2D_MLA_G_KV_INDPTR,      H2D_MLA_SPARSE_KV_INDPTR,
-	H2D_MLA_BATCH_ID_PER_Q_TOKEN,
+	H2D_MLA_SLOT_MAPPING,	   H2D_MLA_CONTEXT_LENS,
+	H2D_MLA_KV_LAST_PAGE_LENS, H2D_MLA_DCP_LOCAL_CONTEXT_LENS,
+	H2D_MLA_BLOCK_TABLES,	   H2D_MLA_KV_INDPTR,
+	H2D_MLA_POSITIONS,	   H2D_MLA_G_KV_INDPTR,
+	H2D_MLA_SPARSE_KV_INDPTR,  H2D_MLA_BATCH_ID_PER_Q_TOKEN,
 };
 
 static const h2d_mla_member_t prefill_members[] = {
@@ -79,8 +80,8 @@ h2d_status_t h2d_mla_create(const h2d_runner_t *runner, h2d_runner_slot_t *slot,
 		all[H2D_MLA_CU_SEQLEN_KE] =
 			(h2d_member_declaration_t){"cu_seqlen_ke", int32, tokens, 0, 0};
 	}
-	status = create_group(runner, slot, "mla_decode", all, decode_members, COUNT(decode_members),
-			      mla, &mla->decode);
+	status = create_group(runner, slot, "mla_decode", all, decode_members,
+			      COUNT(decode_members), mla, &mla->decode);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	return create_group(runner, slot, "mla_prefill", all, prefill_members,
@@ -90,7 +91,8 @@ h2d_status_t h2d_mla_create(const h2d_runner_t *runner, h2d_runner_slot_t *slot,
 h2d_status_t h2d_mla_check_runner(const h2d_runner_t *runner)
 {
 	if (runner->options.attention != H2D_ATTENTION_MLA)
-		return h2d_error(H2D_STATUS_INVALID_STATE, "mla: the runner's attention is not MLA");
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "mla: the runner's attention is not MLA");
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -121,9 +123,9 @@ uint32_t h2d_mla_local_length(const h2d_runner_options_t *options, uint32_t leng
 	const uint64_t whole_rounds = length / round;
 	const int64_t rest = (int64_t)(length - whole_rounds * round) -
 			     (int64_t)(options->dcp_rank * interleave);
-	const uint64_t own_rest = rest < 0			   ? 0
+	const uint64_t own_rest = rest < 0			? 0
 				  : (uint64_t)rest > interleave ? interleave
-								    : (uint64_t)rest;
+								: (uint64_t)rest;
 
 	return (uint32_t)(whole_rounds * interleave + own_rest);
 }

@@ -80,8 +80,7 @@ static int32_t write_contexts(const mla_step_t *step)
 	kv_indptr[0] = 0;
 	for (uint32_t i = 0; i < step->graph_requests; i++) {
 		const bool padding = i >= step->requests;
-		const uint32_t context =
-			padding ? 0 : (uint32_t)h2d_decode_context(step->batch, i);
+		const uint32_t context = padding ? 0 : (uint32_t)h2d_decode_context(step->batch, i);
 		const uint32_t local = h2d_mla_local_length(step->options, context);
 
 		context_lens[i] = (int32_t)context;

@@ -93,7 +93,8 @@ static void write_tokens(const h2d_runner_t *runner, const h2d_mla_t *mla, const
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		const uint32_t context = (uint32_t)batch->context_lengths[i];
 
-		for (uint32_t visible = cached_tokens(batch, i) + 1; visible <= context; visible++) {
+		for (uint32_t visible = cached_tokens(batch, i) + 1; visible <= context;
+		     visible++) {
 			ks[token] = base;
 			ke[token] = base + (int32_t)visible;
 			batch_ids[token] = (int32_t)i;

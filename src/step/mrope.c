@@ -143,8 +143,8 @@ static void write_planes(const h2d_runner_t *runner, const h2d_batch_t *batch, u
 	}
 }
 
-h2d_status_t h2d_mrope_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
-			       const h2d_batch_t *batch, h2d_mrope_step_t *step)
+h2d_status_t h2d_mrope_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const h2d_batch_t *batch,
+			       h2d_mrope_step_t *step)
 {
 	h2d_batch_sizes_t sizes;
 	const h2d_mrope_t *mrope;

@@ -178,7 +178,8 @@ static int32_t write_requests(const share_t *share)
 		cu_seqlens_q[i + 1] =
 			cu_seqlens_q[i] + (padding ? 0 : (int32_t)share->options->query_length);
 		if (last_page_lens)
-			last_page_lens[i] = padding ? 0 : h2d_mla_last_page_length(page_size, local);
+			last_page_lens[i] =
+				padding ? 0 : h2d_mla_last_page_length(page_size, local);
 		if (g_kv_indptr)
 			g_kv_indptr[i + 1] = g_kv_indptr[i] + context_lens[i];
 	}
@@ -301,12 +302,12 @@ static h2d_status_t check_batch(const h2d_runner_t *runner, const h2d_batch_t *b
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 GROUP ": running_requests %u cannot be split",
 				 sizes->running_requests);
-	described = h2d_table_state_described_rows(
-		h2d_published_table_state(decode->block_tables));
+	described = h2d_table_state_described_rows(h2d_published_table_state(decode->block_tables));
 	if (described != sizes->requests)
 		return h2d_error(H2D_STATUS_INVALID_STATE,
-				 GROUP ": the slot's block_tables hold %u requests, not %u: prepare "
-				       "the decode first",
+				 GROUP
+				 ": the slot's block_tables hold %u requests, not %u: prepare "
+				 "the decode first",
 				 described, sizes->requests);
 	return H2D_STATUS_SUCCESS;
 }

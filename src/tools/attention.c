@@ -4,8 +4,7 @@
 
 #include "attention.h"
 
-void attention_set_options(const struct attention_settings *settings,
-			   h2d_runner_options_t *options)
+void attention_set_options(const struct attention_settings *settings, h2d_runner_options_t *options)
 {
 	options->attention = settings->mla ? H2D_ATTENTION_MLA : H2D_ATTENTION_MHA;
 	options->mrope = settings->mrope;
@@ -114,7 +113,8 @@ static h2d_status_t tbo_addresses(const h2d_runner_t *runner, uint32_t slot,
 	return status;
 }
 
-static h2d_status_t mrope_address(const h2d_runner_t *runner, uint32_t slot, const void *addresses[])
+static h2d_status_t mrope_address(const h2d_runner_t *runner, uint32_t slot,
+				  const void *addresses[])
 {
 	h2d_mrope_step_t view = {0};
 	h2d_status_t status = h2d_mrope_view(runner, slot, &view);

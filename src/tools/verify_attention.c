@@ -58,13 +58,14 @@ static void apply_sub_batch(struct verify_image *image, const struct scheduler_b
 	void **arrays = image->arrays + verify_sub_batch_arrays(sub_batch);
 	struct verify_image part = {
 		.shape = image->shape,
-		.arrays = {
-			[VERIFY_SLOT_MAPPING] = arrays[VERIFY_SUB_SLOT_MAPPING],
-			[VERIFY_CONTEXT_LENS] = arrays[VERIFY_SUB_CONTEXT_LENS],
-			[VERIFY_BLOCK_TABLES] = arrays[VERIFY_SUB_BLOCK_TABLES],
-			[VERIFY_KV_INDPTR] = arrays[VERIFY_SUB_KV_INDPTR],
-			[VERIFY_KV_INDICES] = arrays[VERIFY_SUB_KV_INDICES],
-		},
+		.arrays =
+			{
+				[VERIFY_SLOT_MAPPING] = arrays[VERIFY_SUB_SLOT_MAPPING],
+				[VERIFY_CONTEXT_LENS] = arrays[VERIFY_SUB_CONTEXT_LENS],
+				[VERIFY_BLOCK_TABLES] = arrays[VERIFY_SUB_BLOCK_TABLES],
+				[VERIFY_KV_INDPTR] = arrays[VERIFY_SUB_KV_INDPTR],
+				[VERIFY_KV_INDICES] = arrays[VERIFY_SUB_KV_INDICES],
+			},
 		.kv_indices_used = image->sub_kv_indices_used[sub_batch],
 	};
 	const uint32_t offset = first < batch->num_requests ? first : batch->num_requests;
@@ -82,9 +83,9 @@ static void apply_sub_batch(struct verify_image *image, const struct scheduler_b
 	verify_apply(&part, &requests, rows);
 	image->sub_kv_indices_used[sub_batch] = part.kv_indices_used;
 	for (uint32_t row = 0; row <= rows; row++)
-		cu_seqlens_q[row] = (int32_t)(width(image) * (row < requests.num_requests
-								      ? row
-								      : requests.num_requests));
+		cu_seqlens_q[row] =
+			(int32_t)(width(image) *
+				  (row < requests.num_requests ? row : requests.num_requests));
 	if (image->shape.mla)
 		apply_last_pages(arrays[VERIFY_SUB_KV_LAST_PAGE_LENS], image, &requests, rows);
 }

@@ -182,12 +182,12 @@ static void expect_slots_and_selection(const part_t *part)
 
 		slot_mapping[t] = -1;
 		if (is_real(part, t / width)) {
-			const int32_t position = context(part->mla_case, request) -
-						 (int32_t)(width - t % width);
+			const int32_t position =
+				context(part->mla_case, request) - (int32_t)(width - t % width);
 
 			if (!part->mla_case->batch.dummy)
-				slot_mapping[t] = kv_slot(options, part->mla_case->ids[request],
-							  position);
+				slot_mapping[t] =
+					kv_slot(options, part->mla_case->ids[request], position);
 			selected = position + 1 > topk ? topk : position + 1;
 		}
 		sparse_kv_indptr[t + 1] = sparse_kv_indptr[t] + selected;
@@ -275,10 +275,9 @@ void mla_expect_kv_indices(step_world_t *world, const mla_case_t *mla_case, cons
 	size_t count = 0;
 
 	for (uint32_t i = first; i < first + width; i++) {
-		const int32_t local =
-			is_real(&part, i - first)
-				? mla_local_length(options, context(mla_case, i))
-				: 0;
+		const int32_t local = is_real(&part, i - first)
+					      ? mla_local_length(options, context(mla_case, i))
+					      : 0;
 
 		for (int32_t page = 0; page * page_size < local; page++) {
 			ck_assert_uint_lt(count, sizeof(indices) / sizeof(indices[0]));

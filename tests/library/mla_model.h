@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random decode batches of MLA, or MHA, and what their steps must leave in device memory: worked out by dealing out
- * every token of every context to its rank, apart from the library's code.
+ * Random decode batches of MLA, or MHA, and what their steps must leave in device memory: worked
+ * out by dealing out every token of every context to its rank, apart from the library's code.
  */
 #ifndef H2DPUB_TESTS_MLA_MODEL_H
 #define H2DPUB_TESTS_MLA_MODEL_H

@@ -11,31 +11,94 @@ enum { VARIANTS = BACKENDS * STEP_MAX_SLOTS };
 #define SHAPE(i)   (&shapes[(i) / VARIANTS])
 
 /*
- * Dense and sparse, one and several tokens a request, one to three ranks, ranks that hold nothing of
- * short contexts, pages of 1, of some and of all tokens of a block; captured sizes that cover all
- * batches, some, none.
+ * Dense and sparse, one and several tokens a request, one to three ranks, ranks that hold nothing
+ * of short contexts, pages of 1, of some and of all tokens of a block; captured sizes that cover
+ * all batches, some, none.
  */
 static const h2d_runner_options_t shapes[] = {
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 4, .query_length = 1, .block_size = 16, .page_size = 1,
-	 .max_model_length = 128, .num_pages = 100, CAPTURED(4)},
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 4, .query_length = 3, .block_size = 16, .page_size = 1,
-	 .max_model_length = 128, .num_pages = 100, .dcp_size = 2, .dcp_rank = 1, CAPTURED(4)},
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 4, .query_length = 1, .block_size = 16, .page_size = 1,
-	 .max_model_length = 128, .num_pages = 100, .dcp_size = 2, .dcp_rank = 1, .index_topk = 8,
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 4,
+	 .query_length = 1,
+	 .block_size = 16,
+	 .page_size = 1,
+	 .max_model_length = 128,
+	 .num_pages = 100,
 	 CAPTURED(4)},
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 4, .query_length = 3, .block_size = 16, .page_size = 1, .max_tokens = 64,
-	 .max_model_length = 128, .num_pages = 100, .dcp_size = 2, .dcp_rank = 1, .index_topk = 8,
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 4,
+	 .query_length = 3,
+	 .block_size = 16,
+	 .page_size = 1,
+	 .max_model_length = 128,
+	 .num_pages = 100,
+	 .dcp_size = 2,
+	 .dcp_rank = 1,
 	 CAPTURED(4)},
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 6, .query_length = 2, .block_size = 16, .page_size = 4,
-	 .max_model_length = 200, .num_pages = 1000, .omit_end_fence = true, CAPTURED(1, 2, 4)},
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 5, .query_length = 4, .block_size = 16, .page_size = 16,
-	 .max_model_length = 99, .num_pages = 1000, .index_topk = 40, .pack_limit_bytes = 40},
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 8, .query_length = 2, .block_size = 12, .page_size = 3,
-	 .max_model_length = 250, .num_pages = 1000, .dcp_size = 3, .dcp_rank = 2,
-	 .dcp_interleave = 4, .index_topk = 100, CAPTURED(3, 8)},
-	{.attention = H2D_ATTENTION_MLA, .max_requests = 3, .query_length = 1, .block_size = 8, .page_size = 2,
-	 .max_model_length = 60, .num_pages = 1000, .dcp_size = 4, .dcp_rank = 3,
-	 .dcp_interleave = 8, .mrope = true, CAPTURED(2)},
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 4,
+	 .query_length = 1,
+	 .block_size = 16,
+	 .page_size = 1,
+	 .max_model_length = 128,
+	 .num_pages = 100,
+	 .dcp_size = 2,
+	 .dcp_rank = 1,
+	 .index_topk = 8,
+	 CAPTURED(4)},
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 4,
+	 .query_length = 3,
+	 .block_size = 16,
+	 .page_size = 1,
+	 .max_tokens = 64,
+	 .max_model_length = 128,
+	 .num_pages = 100,
+	 .dcp_size = 2,
+	 .dcp_rank = 1,
+	 .index_topk = 8,
+	 CAPTURED(4)},
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 6,
+	 .query_length = 2,
+	 .block_size = 16,
+	 .page_size = 4,
+	 .max_model_length = 200,
+	 .num_pages = 1000,
+	 .omit_end_fence = true,
+	 CAPTURED(1, 2, 4)},
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 5,
+	 .query_length = 4,
+	 .block_size = 16,
+	 .page_size = 16,
+	 .max_model_length = 99,
+	 .num_pages = 1000,
+	 .index_topk = 40,
+	 .pack_limit_bytes = 40},
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 8,
+	 .query_length = 2,
+	 .block_size = 12,
+	 .page_size = 3,
+	 .max_model_length = 250,
+	 .num_pages = 1000,
+	 .dcp_size = 3,
+	 .dcp_rank = 2,
+	 .dcp_interleave = 4,
+	 .index_topk = 100,
+	 CAPTURED(3, 8)},
+	{.attention = H2D_ATTENTION_MLA,
+	 .max_requests = 3,
+	 .query_length = 1,
+	 .block_size = 8,
+	 .page_size = 2,
+	 .max_model_length = 60,
+	 .num_pages = 1000,
+	 .dcp_size = 4,
+	 .dcp_rank = 3,
+	 .dcp_interleave = 8,
+	 .mrope = true,
+	 CAPTURED(2)},
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
@@ -65,8 +128,8 @@ static void generate_kv_indices(step_world_t *world, h2d_graph_t *graphs[][MLA_M
 
 	if (!*graph) {
 		check_success(h2d_graph_begin_capture(fixture_stream));
-		check_success(h2d_mla_decode_enqueue_kv_indices(
-			world->runner, fixture_stream, step->slot, step->graph_requests));
+		check_success(h2d_mla_decode_enqueue_kv_indices(world->runner, fixture_stream,
+								step->slot, step->graph_requests));
 		check_success(h2d_graph_end_capture(fixture_stream, graph));
 	}
 	check_success(h2d_graph_launch(*graph, fixture_stream));
@@ -97,22 +160,23 @@ START_TEST(A01_decode_csr_delayed_slot_reuse)
 		mla_case_t second;
 		h2d_mla_decode_step_t step;
 
-		mla_case_decode(&first, options, counts[i] < options->max_requests ? counts[i] : 3, i);
+		mla_case_decode(&first, options, counts[i] < options->max_requests ? counts[i] : 3,
+				i);
 		mla_case_decode(&second, options, 2, i + 7);
 		check_success(h2d_runner_begin(world->runner, fixture_stream));
 		delay(fixture_stream, 2);
-		check_success(h2d_mla_decode_prepare(world->runner, fixture_stream, &first.batch,
-						     &step));
+		check_success(
+			h2d_mla_decode_prepare(world->runner, fixture_stream, &first.batch, &step));
 		step_check_published(world, "kv_indptr", true);
-		step_check_refused(world,
-				   h2d_mla_decode_prepare(world->runner, fixture_stream,
-							  &second.batch, NULL),
-				   H2D_STATUS_ALREADY_PUBLISHED);
+		step_check_refused(
+			world,
+			h2d_mla_decode_prepare(world->runner, fixture_stream, &second.batch, NULL),
+			H2D_STATUS_ALREADY_PUBLISHED);
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
-		step_check_refused(world,
-				   h2d_mla_decode_prepare(world->runner, fixture_stream,
-							  &second.batch, NULL),
-				   H2D_STATUS_INVALID_STATE);
+		step_check_refused(
+			world,
+			h2d_mla_decode_prepare(world->runner, fixture_stream, &second.batch, NULL),
+			H2D_STATUS_INVALID_STATE);
 		generate_kv_indices(world, graphs, &step);
 		check_success(h2d_runner_record(world->runner, fixture_stream));
 		ck_assert_uint_eq(step.num_requests, first.batch.num_requests);
@@ -151,8 +215,8 @@ START_TEST(A01_random_decodes_every_byte)
 		mla_case.batch.dummy = i == 4;
 		memcpy(contexts, mla_case.contexts, sizeof(contexts));
 		check_success(h2d_runner_begin(world->runner, fixture_stream));
-		check_success(h2d_mla_decode_prepare(world->runner, fixture_stream,
-						     &mla_case.batch, &step));
+		check_success(h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch,
+						     &step));
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
 		/* The batch is the caller's: rejection must not be taken off in its array. */
 		ck_assert_mem_eq(contexts, mla_case.contexts, sizeof(contexts));
@@ -179,7 +243,8 @@ START_TEST(A01_running_requests_of_the_batch_count)
 	mla_case_decode(&mla_case, SHAPE(_i), 1, 0);
 	mla_case.batch.running_requests = 3;
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
-	check_success(h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch, &step));
+	check_success(
+		h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch, &step));
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
 	ck_assert_uint_eq(step.graph_requests, 3);
 	mla_expect_decode(world, &mla_case, 3);
@@ -232,18 +297,18 @@ START_TEST(A03_capture_has_one_publication_and_rejects_rewrite)
 
 		check_success(h2d_runner_begin(world->runner, fixture_stream));
 		delay(fixture_stream, 2);
-		check_success(h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 3,
-							     &step));
+		check_success(
+			h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 3, &step));
 		ck_assert_uint_eq(step.graph_requests, 3);
-		step_check_refused(world,
-				   h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 2,
-								  NULL),
-				   H2D_STATUS_ALREADY_PUBLISHED);
+		step_check_refused(
+			world,
+			h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 2, NULL),
+			H2D_STATUS_ALREADY_PUBLISHED);
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
-		step_check_refused(world,
-				   h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 2,
-								  NULL),
-				   H2D_STATUS_INVALID_STATE);
+		step_check_refused(
+			world,
+			h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 2, NULL),
+			H2D_STATUS_INVALID_STATE);
 		step_expect(world, "kv_indptr", ramp, sizeof(ramp));
 		step_expect(world, "kv_last_page_lens", ones, sizeof(ones));
 		if (options->dcp_size > 1)
@@ -287,8 +352,8 @@ START_TEST(A01_members_are_copied_one_by_one)
 		/* The second time the device has the block tables already. */
 		check_success(h2d_runner_begin(world->runner, fixture_stream));
 		h2d_owner_get_totals(h2d_runner_owner(world->runner, 0), &before);
-		check_success(h2d_mla_decode_prepare(world->runner, fixture_stream,
-						     &mla_case.batch, NULL));
+		check_success(h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch,
+						     NULL));
 		h2d_owner_get_totals(h2d_runner_owner(world->runner, 0), &after);
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
 		ck_assert_uint_eq(after.publications - before.publications, 1);
@@ -297,9 +362,9 @@ START_TEST(A01_members_are_copied_one_by_one)
 		ck_assert_uint_eq(after.dispatches - before.dispatches, dispatches[_i]);
 		ck_assert_uint_eq(after.packed_bytes, before.packed_bytes);
 		/* 12 tokens: slots, positions, batch ids, local lengths, a prefix; 4 requests. */
-		ck_assert_uint_eq(after.bytes - before.bytes,
-				  12 * (8 + 8 + 4 + 4) + 13 * 4 + 4 * (4 + 4) + 5 * (4 + 4) +
-					  (step == 0 ? 4 * 8 * 4 : 0));
+		ck_assert_uint_eq(after.bytes - before.bytes, 12 * (8 + 8 + 4 + 4) + 13 * 4 +
+								      4 * (4 + 4) + 5 * (4 + 4) +
+								      (step == 0 ? 4 * 8 * 4 : 0));
 	}
 	step_world_destroy(world);
 }
@@ -337,10 +402,9 @@ START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
 	mla_case.lengths[1] = refusal->length;
 	mla_case.ids[1][refusal->length - 1] = refusal->last_id;
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
-	step_check_refused(world,
-			   h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch,
-						  NULL),
-			   refusal->status);
+	step_check_refused(
+		world, h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch, NULL),
+		refusal->status);
 	for (int i = 0; i < 2; i++)
 		check_message(refusal->words[i]);
 	check_message("mla_decode");
@@ -375,7 +439,8 @@ START_TEST(other_calls_are_refused)
 	mla_case.batch.phase = H2D_PHASE_DECODE;
 	check_fails(h2d_mha_decode_prepare(world->runner, fixture_stream, &mla_case.batch, NULL),
 		    H2D_STATUS_INVALID_STATE, "MHA");
-	check_fails(h2d_mla_decode_view(world->runner, 1, &view), H2D_STATUS_OUT_OF_RANGE, "slot 1");
+	check_fails(h2d_mla_decode_view(world->runner, 1, &view), H2D_STATUS_OUT_OF_RANGE,
+		    "slot 1");
 	check_fails(h2d_mla_decode_enqueue_kv_indices(world->runner, fixture_stream, 0, 5),
 		    H2D_STATUS_OUT_OF_RANGE, "5");
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
@@ -388,8 +453,11 @@ START_TEST(other_calls_are_refused)
 	check_fails(h2d_mla_decode_view(world->runner, 0, &view), H2D_STATUS_INVALID_STATE, "MLA");
 	step_world_destroy(world);
 
-	options = (h2d_runner_options_t){.slots = 1, .max_requests = 1, .query_length = 1,
-					 .block_size = 16, .max_model_length = 64};
+	options = (h2d_runner_options_t){.slots = 1,
+					 .max_requests = 1,
+					 .query_length = 1,
+					 .block_size = 16,
+					 .max_model_length = 64};
 	options.dcp_size = 2;
 	check_fails(h2d_runner_create(fixture_device, &options, &runner),
 		    H2D_STATUS_INVALID_ARGUMENT, "dcp_size: 2 without MLA");

@@ -59,7 +59,8 @@ START_TEST(A06_mla_sparse_prefill_prefixes_and_tail)
 {
 	const bool has_cached = _i / VARIANTS == 1;
 	const h2d_runner_options_t options = mla_options();
-	step_world_t *world = step_world_create(&options, BACKEND(_i % VARIANTS), SLOTS(_i % VARIANTS));
+	step_world_t *world =
+		step_world_create(&options, BACKEND(_i % VARIANTS), SLOTS(_i % VARIANTS));
 
 	for (int32_t s = 0; s < 4; s++) {
 		const int32_t cached[2] = {has_cached ? 9 + s : 0, has_cached ? 5 : 0};
@@ -76,7 +77,8 @@ START_TEST(A06_mla_sparse_prefill_prefixes_and_tail)
 
 		check_success(h2d_runner_begin(world->runner, fixture_stream));
 		delay(fixture_stream, 2);
-		check_success(h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, &step));
+		check_success(
+			h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, &step));
 		seen = consume(fixture_stream, step.cu_seqlen_ke, (size_t)tokens * sizeof(int32_t));
 		ck_assert_uint_eq(step.tokens, (uint32_t)tokens);
 		ck_assert_uint_eq(step.running_requests, 2);
@@ -84,7 +86,8 @@ START_TEST(A06_mla_sparse_prefill_prefixes_and_tail)
 		ck_assert_int_eq(step.max_query_length, contexts[0] - cached[0]);
 		expect_sparse(world, contexts, cached, 2, 8);
 		if (has_cached) {
-			const int32_t last[4] = {(contexts[0] - 1) % 16 + 1, (contexts[1] - 1) % 16 + 1};
+			const int32_t last[4] = {(contexts[0] - 1) % 16 + 1,
+						 (contexts[1] - 1) % 16 + 1};
 			const int32_t indptr[3] = {0, contexts[0], contexts[0] + contexts[1]};
 
 			ck_assert_ptr_nonnull(step.kv_indptr);
@@ -96,15 +99,13 @@ START_TEST(A06_mla_sparse_prefill_prefixes_and_tail)
 		}
 		step_check_published(world, "kv_indptr", has_cached);
 		contexts[0]++;
-		step_check_refused(world,
-				   h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch,
-							   NULL),
-				   H2D_STATUS_ALREADY_PUBLISHED);
+		step_check_refused(
+			world, h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, NULL),
+			H2D_STATUS_ALREADY_PUBLISHED);
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
-		step_check_refused(world,
-				   h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch,
-							   NULL),
-				   H2D_STATUS_INVALID_STATE);
+		step_check_refused(
+			world, h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, NULL),
+			H2D_STATUS_INVALID_STATE);
 		check_success(h2d_runner_record(world->runner, fixture_stream));
 		step_world_check(world, "prefill");
 		expect_bytes(seen, step_expected(world, step.slot, "cu_seqlen_ke"),
@@ -159,20 +160,30 @@ typedef struct refusal {
 #define INTS(...) ((const int32_t[]){__VA_ARGS__})
 
 static const refusal_t refusals[] = {
-	{{.num_requests = 1, .context_lengths = INTS(9)}, H2D_STATUS_INVALID_ARGUMENT,
+	{{.num_requests = 1, .context_lengths = INTS(9)},
+	 H2D_STATUS_INVALID_ARGUMENT,
 	 {"mla_prefill", "prefill"}},
-	{{.num_requests = 1, .phase = H2D_PHASE_PREFILL}, H2D_STATUS_INVALID_ARGUMENT,
+	{{.num_requests = 1, .phase = H2D_PHASE_PREFILL},
+	 H2D_STATUS_INVALID_ARGUMENT,
 	 {"context_lengths", "NULL"}},
-	{{.num_requests = 2, .phase = H2D_PHASE_PREFILL, .context_lengths = INTS(9, 129),
-	  .cached_tokens = INTS(0, 128)}, H2D_STATUS_OUT_OF_RANGE,
+	{{.num_requests = 2,
+	  .phase = H2D_PHASE_PREFILL,
+	  .context_lengths = INTS(9, 129),
+	  .cached_tokens = INTS(0, 128)},
+	 H2D_STATUS_OUT_OF_RANGE,
 	 {"request 1", "context_lengths 129"}},
-	{{.num_requests = 2, .phase = H2D_PHASE_PREFILL, .context_lengths = INTS(9, 9),
-	  .cached_tokens = INTS(0, -1)}, H2D_STATUS_OUT_OF_RANGE,
+	{{.num_requests = 2,
+	  .phase = H2D_PHASE_PREFILL,
+	  .context_lengths = INTS(9, 9),
+	  .cached_tokens = INTS(0, -1)},
+	 H2D_STATUS_OUT_OF_RANGE,
 	 {"request 1", "cached_tokens -1"}},
 	{{.num_requests = 2, .phase = H2D_PHASE_PREFILL, .context_lengths = INTS(60, 9)},
-	 H2D_STATUS_OUT_OF_RANGE, {"69", "max_tokens 64"}},
+	 H2D_STATUS_OUT_OF_RANGE,
+	 {"69", "max_tokens 64"}},
 	{{.num_requests = 5, .phase = H2D_PHASE_PREFILL, .context_lengths = INTS(1, 1, 1, 1, 1)},
-	 H2D_STATUS_OUT_OF_RANGE, {"num_requests 5", "max_requests 4"}},
+	 H2D_STATUS_OUT_OF_RANGE,
+	 {"num_requests 5", "max_requests 4"}},
 };
 
 START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
@@ -182,10 +193,10 @@ START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
 	step_world_t *world = step_world_create(&options, H2D_BACKEND_PACKED, 1);
 
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
-	step_check_refused(world,
-			   h2d_mla_prefill_prepare(world->runner, fixture_stream, &refusal->batch,
-						   NULL),
-			   refusal->status);
+	step_check_refused(
+		world,
+		h2d_mla_prefill_prepare(world->runner, fixture_stream, &refusal->batch, NULL),
+		refusal->status);
 	for (int i = 0; i < 2; i++)
 		check_message(refusal->words[i]);
 	check_success(h2d_runner_finish(world->runner, fixture_stream));

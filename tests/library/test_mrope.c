@@ -132,25 +132,32 @@ START_TEST(R08_the_stride_follows_every_step)
 		int64_t planes[3][12];
 	} steps[] = {
 		/* Above every captured size: eager. */
-		{{.num_requests = 5, .context_lengths = (const int32_t[]){2, 3, 4, 5, 6}}, 10,
-		 {{0, 1, 1, 2, 2, 3, 3, 4, 4, 5}, {0, 1, 1, 2, 2, 3, 3, 4, 4, 5},
+		{{.num_requests = 5, .context_lengths = (const int32_t[]){2, 3, 4, 5, 6}},
+		 10,
+		 {{0, 1, 1, 2, 2, 3, 3, 4, 4, 5},
+		  {0, 1, 1, 2, 2, 3, 3, 4, 4, 5},
 		  {0, 1, 1, 2, 2, 3, 3, 4, 4, 5}}},
 		/* Ragged, with rejection, padded; a negative delta. */
-		{{.num_requests = 3, .context_lengths = (const int32_t[]){12, 9, 30},
+		{{.num_requests = 3,
+		  .context_lengths = (const int32_t[]){12, 9, 30},
 		  .rejected_tokens = (const int32_t[]){1, 0, 1},
 		  .scheduled_tokens = (const int32_t[]){2, 1, 2},
-		  .mrope_deltas = (const int64_t[]){-9, 0, 1000}}, 8,
+		  .mrope_deltas = (const int64_t[]){-9, 0, 1000}},
+		 8,
 		 {{0, 1, 7, 1027, 1028}, {0, 1, 7, 1027, 1028}, {0, 1, 7, 1027, 1028}}},
-		/* Prefill: the middle of a stored prompt, then a request without positions, whose stride is
-		 * not looked at. */
-		{{.num_requests = 2, .phase = H2D_PHASE_PREFILL,
+		/* Prefill: the middle of a stored prompt, then a request without positions, whose
+		 * stride is not looked at. */
+		{{.num_requests = 2,
+		  .phase = H2D_PHASE_PREFILL,
 		  .context_lengths = (const int32_t[]){3, 4},
 		  .cached_tokens = (const int32_t[]){1, 2},
 		  .mrope_positions = (const int64_t *const[]){stored, NULL},
-		  .mrope_strides = (const uint64_t[]){4, 0}}, 4,
+		  .mrope_strides = (const uint64_t[]){4, 0}},
+		 4,
 		 {{8, 9, 2, 3}, {80, 91, 2, 3}, {800, 900, 2, 3}}},
 		{{.num_requests = 0}, 8, {{0}}},
-		{{.num_requests = 1, .context_lengths = (const int32_t[]){1000}}, 8,
+		{{.num_requests = 1, .context_lengths = (const int32_t[]){1000}},
+		 8,
 		 {{998, 999}, {998, 999}, {998, 999}}},
 	};
 	step_world_t *world;
@@ -231,7 +238,8 @@ START_TEST(A07_mrope_reentry_preserves_sources_and_first_consumer)
 	static const int64_t stored[2][36] = {{5, 6, 7}, {8, 9, 10}};
 	const h2d_runner_options_t options = mrope_options();
 	const bool prefill = _i / VARIANTS == 1;
-	step_world_t *world = step_world_create(&options, BACKEND(_i % VARIANTS), SLOTS(_i % VARIANTS));
+	step_world_t *world =
+		step_world_create(&options, BACKEND(_i % VARIANTS), SLOTS(_i % VARIANTS));
 
 	for (int32_t epoch = 0; epoch < 3; epoch++) {
 		int32_t contexts[2] = {12, 22};
@@ -316,24 +324,38 @@ typedef struct refusal {
 static const refusal_t refusals[] = {
 	{{.num_requests = 9, .context_lengths = TWO(9)}, H2D_STATUS_OUT_OF_RANGE, {"9", "8"}},
 	{{.num_requests = 1}, H2D_STATUS_INVALID_ARGUMENT, {"context_lengths", "NULL"}},
-	{{.num_requests = 2, .context_lengths = TWO(2, 1)}, H2D_STATUS_OUT_OF_RANGE,
+	{{.num_requests = 2, .context_lengths = TWO(2, 1)},
+	 H2D_STATUS_OUT_OF_RANGE,
 	 {"request 1", "context_lengths 1"}},
-	{{.num_requests = 2, .context_lengths = TWO(2, 1001)}, H2D_STATUS_OUT_OF_RANGE,
+	{{.num_requests = 2, .context_lengths = TWO(2, 1001)},
+	 H2D_STATUS_OUT_OF_RANGE,
 	 {"request 1", "1001"}},
 	{{.num_requests = 1, .context_lengths = TWO(9), .rejected_tokens = TWO(-1)},
-	 H2D_STATUS_OUT_OF_RANGE, {"request 0", "rejected_tokens -1"}},
-	{{.num_requests = 2, .context_lengths = TWO(9, 9),
-	  .mrope_deltas = (const int64_t[]){0, INT64_MAX}}, H2D_STATUS_OUT_OF_RANGE,
+	 H2D_STATUS_OUT_OF_RANGE,
+	 {"request 0", "rejected_tokens -1"}},
+	{{.num_requests = 2,
+	  .context_lengths = TWO(9, 9),
+	  .mrope_deltas = (const int64_t[]){0, INT64_MAX}},
+	 H2D_STATUS_OUT_OF_RANGE,
 	 {"request 1", "mrope_deltas 9223372036854775807"}},
-	{{.num_requests = 2, .context_lengths = TWO(9, 9),
-	  .mrope_deltas = (const int64_t[]){0, (int64_t)INT32_MIN - 1}}, H2D_STATUS_OUT_OF_RANGE,
+	{{.num_requests = 2,
+	  .context_lengths = TWO(9, 9),
+	  .mrope_deltas = (const int64_t[]){0, (int64_t)INT32_MIN - 1}},
+	 H2D_STATUS_OUT_OF_RANGE,
 	 {"request 1", "mrope_deltas"}},
-	{{.num_requests = 1, .phase = H2D_PHASE_PREFILL, .context_lengths = TWO(9),
+	{{.num_requests = 1,
+	  .phase = H2D_PHASE_PREFILL,
+	  .context_lengths = TWO(9),
 	  .mrope_positions = (const int64_t *const[]){(const int64_t[]){1}},
-	  .mrope_strides = (const uint64_t[]){8}}, H2D_STATUS_OUT_OF_RANGE,
+	  .mrope_strides = (const uint64_t[]){8}},
+	 H2D_STATUS_OUT_OF_RANGE,
 	 {"request 0", "mrope_strides 8"}},
-	{{.num_requests = 1, .phase = H2D_PHASE_PREFILL, .context_lengths = TWO(9),
-	  .cached_tokens = TWO(10)}, H2D_STATUS_OUT_OF_RANGE, {"request 0", "cached_tokens 10"}},
+	{{.num_requests = 1,
+	  .phase = H2D_PHASE_PREFILL,
+	  .context_lengths = TWO(9),
+	  .cached_tokens = TWO(10)},
+	 H2D_STATUS_OUT_OF_RANGE,
+	 {"request 0", "cached_tokens 10"}},
 };
 
 START_TEST(a_bad_batch_is_refused_before_a_source_is_written)

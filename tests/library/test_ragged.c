@@ -42,7 +42,8 @@ static consumer_t record_consumer(step_world_t *world, uint32_t slot, const int6
 	check_success(h2d_graph_begin_capture(fixture_stream));
 	check_success(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, slot,
 						       slot_mapping, TOKENS, 4));
-	consumer.token_to_req = consume(fixture_stream, view.token_to_req, TOKENS * sizeof(int32_t));
+	consumer.token_to_req =
+		consume(fixture_stream, view.token_to_req, TOKENS * sizeof(int32_t));
 	consumer.positions =
 		consume(fixture_stream, view.logical_positions, TOKENS * sizeof(int64_t));
 	consumer.compressed =
@@ -112,7 +113,8 @@ START_TEST(A04_qsa_ple_ragged_padding_delayed_graph_consumer)
 		h2d_ple_step_t ple;
 		model_t model;
 
-		/* Every second request has a state; its first token is at another place each step. */
+		/* Every second request has a state; its first token is at another place each step.
+		 */
 		for (int32_t i = 0; i < (int32_t)requests; i++) {
 			starts[i] = i % 2 ? 3 + 5 * n : 0;
 			rejected[i] = n % 3;
@@ -222,14 +224,18 @@ START_TEST(A04_compression_of_large_slots)
 							       slot_mapping, 4, n == 1 ? 1 : 3));
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
 		check_success(h2d_runner_record(world->runner, fixture_stream));
-		expect_bytes(qsa.compressed_slots, n == 0 ? expected : n == 1 ? by_one : last,
+		expect_bytes(qsa.compressed_slots,
+			     n == 0   ? expected
+			     : n == 1 ? by_one
+				      : last,
 			     sizeof(expected));
 	}
 	step_world_destroy(world);
 }
 END_TEST
 
-/* Even a batch without a token is refused while a graph is recorded, before the source is written. */
+/* Even a batch without a token is refused while a graph is recorded, before the source is written.
+ */
 START_TEST(A05_qsa_capture_rejected_before_raw_source_write)
 {
 	const h2d_runner_options_t options = ragged_options();
@@ -255,8 +261,10 @@ END_TEST
 START_TEST(other_calls_are_refused)
 {
 	h2d_runner_options_t options = ragged_options();
-	const h2d_batch_t short_context = {.num_requests = 1, .context_lengths = (const int32_t[]){3}};
-	const h2d_batch_t too_wide = {.num_requests = 1, .context_lengths = (const int32_t[]){9},
+	const h2d_batch_t short_context = {.num_requests = 1,
+					   .context_lengths = (const int32_t[]){3}};
+	const h2d_batch_t too_wide = {.num_requests = 1,
+				      .context_lengths = (const int32_t[]){9},
 				      .scheduled_tokens = (const int32_t[]){5}};
 	const h2d_batch_t nothing = {0};
 	step_world_t *world = step_world_create(&options, H2D_BACKEND_PACKED, 1);

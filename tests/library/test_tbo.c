@@ -10,8 +10,7 @@ enum { VARIANTS = BACKENDS * STEP_MAX_SLOTS };
 #define SLOTS(i)   ((uint32_t)(1 + (i) % VARIANTS / BACKENDS))
 #define SHAPE(i)   (&shapes[(i) / VARIANTS])
 
-#define COMMON                                                                                     \
-	.tbo = true, .block_size = 16, .max_model_length = 128, .num_pages = 100
+#define COMMON .tbo = true, .block_size = 16, .max_model_length = 128, .num_pages = 100
 
 static const h2d_runner_options_t shapes[] = {
 	{COMMON, .max_requests = 4, .query_length = 1, .page_size = 16, CAPTURED(4)},
@@ -116,8 +115,9 @@ static void consume_halves(step_world_t *world, const mla_case_t *mla_case, uint
 START_TEST(A01_tbo_delayed_slot_reuse)
 {
 	static const uint32_t counts[] = {3, 1, 4, 2, 1, 3};
-	static const char *const published[] = {"ub0_kv_indptr", "ub1_kv_indptr", "ub0_cu_seqlens_q",
-						"ub1_cu_seqlens_q", "ub1_slot_mapping"};
+	static const char *const published[] = {"ub0_kv_indptr", "ub1_kv_indptr",
+						"ub0_cu_seqlens_q", "ub1_cu_seqlens_q",
+						"ub1_slot_mapping"};
 	const h2d_runner_options_t *options = SHAPE(_i);
 	step_world_t *world = create_world(options, _i);
 
@@ -136,17 +136,15 @@ START_TEST(A01_tbo_delayed_slot_reuse)
 		check_success(h2d_tbo_prepare(world->runner, fixture_stream, &first.batch, &step));
 		for (size_t j = 0; j < sizeof(published) / sizeof(published[0]); j++)
 			step_check_published(world, published[j], true);
-		step_check_refused(world,
-				   h2d_tbo_prepare(world->runner, fixture_stream, &second.batch,
-						   NULL),
-				   H2D_STATUS_ALREADY_PUBLISHED);
+		step_check_refused(
+			world, h2d_tbo_prepare(world->runner, fixture_stream, &second.batch, NULL),
+			H2D_STATUS_ALREADY_PUBLISHED);
 		step_check_refused(world, prepare_decode(world, &second.batch),
 				   H2D_STATUS_ALREADY_PUBLISHED);
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
-		step_check_refused(world,
-				   h2d_tbo_prepare(world->runner, fixture_stream, &second.batch,
-						   NULL),
-				   H2D_STATUS_INVALID_STATE);
+		step_check_refused(
+			world, h2d_tbo_prepare(world->runner, fixture_stream, &second.batch, NULL),
+			H2D_STATUS_INVALID_STATE);
 		mla_expect_decode(world, &first, 4);
 		consume_halves(world, &first, 4, &step);
 		check_success(h2d_runner_record(world->runner, fixture_stream));
@@ -292,7 +290,8 @@ START_TEST(A08_shared_maps_skip_h2d_per_slot_and_tbo_buffer)
 	static const struct {
 		const char *name;
 		uint32_t first, rows; /* real and padded */
-	} tables[] = {{"block_tables", 0, 4}, {"ub0_block_tables", 0, 2}, {"ub1_block_tables", 2, 2}};
+	} tables[] = {
+		{"block_tables", 0, 4}, {"ub0_block_tables", 0, 2}, {"ub1_block_tables", 2, 2}};
 	const h2d_runner_options_t *options = SHAPE(_i);
 	step_world_t *world = step_world_create(options, BACKEND(_i), SLOTS(_i));
 	mapping_t last[STEP_MAX_SLOTS][3];

@@ -46,8 +46,8 @@ static void create_images(void)
 	ck_assert(verify_image_create(&expected, &shape));
 	ck_assert(verify_image_create(&found, &shape));
 	for (int array = 0; array < VERIFY_ARRAYS; array++) {
-		const size_t size = verify_element_count(&expected, array) *
-				    verify_element_size(array);
+		const size_t size =
+			verify_element_count(&expected, array) * verify_element_size(array);
 
 		memset(expected.arrays[array], 0x11, size);
 		memset(found.arrays[array], 0x11, size);
@@ -87,8 +87,8 @@ START_TEST(whole_batch)
 	assert_int32(VERIFY_KV_LAST_PAGE_LENS, (int32_t[]){1, 2, 0, 0, old}, 5);
 	/* Request 0 is moved by -500, request 1002 by -499. */
 	assert_int64(VERIFY_MROPE_POSITIONS,
-		     (int64_t[]){-492, -496, 0, 0, -492, -496, 0, 0, -492, -496, 0, 0, old64,
-				 old64, old64},
+		     (int64_t[]){-492, -496, 0, 0, -492, -496, 0, 0, -492, -496, 0, 0, old64, old64,
+				 old64},
 		     15);
 	ck_assert_uint_eq(verify_element_count(&expected, VERIFY_POSITIONS), 0);
 	assert_int64(VERIFY_SLOT_MAPPING, (int64_t[]){28, 23, -1, -1, old64}, 5);
