@@ -3,15 +3,10 @@
 #ifndef H2DPUB_SRC_ERROR_H
 #define H2DPUB_SRC_ERROR_H
 
-#include <hsa/hsa.h>
-
 #include <h2dpub/status.h>
 
 /* Stores the message for h2d_error_message() and returns status, so that callers can return it. */
 h2d_status_t h2d_error(h2d_status_t status, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* The same for a failed hsa_* call: OUT_OF_MEMORY or HSA_ERROR, with the call and ROCr's own words. */
-h2d_status_t h2d_hsa_error(hsa_status_t status, const char *call);
 
 #endif

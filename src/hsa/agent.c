@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "hsa/hsa_error.h"
 
 /* ---- agents ---------------------------------------------------------------------------------- */
 

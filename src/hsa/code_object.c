@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "hsa/hsa_error.h"
 #include "hsa/device_state.h"
 #include "hsa/embedded.h"
 #include "hsa/isa_name.h"

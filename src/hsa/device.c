@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "hsa/hsa_error.h"
 #include "hsa/agent.h"
 
 h2d_status_t h2d_device_count(uint32_t *count)

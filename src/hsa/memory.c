@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "hsa/hsa_error.h"
 #include "hsa/device_state.h"
 
 #define STAGING_BYTES ((size_t)1 << 20)

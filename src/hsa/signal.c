@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "error.h"
+#include "hsa/hsa_error.h"
 
 /*
  * A wait looks at queue and device failures this often. The runtime spins for about 0.2 ms of each

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "hsa/hsa_error.h"
 #include "hsa/graph.h"
 #include "hsa/stream_state.h"
 
