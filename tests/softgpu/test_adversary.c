@@ -133,12 +133,14 @@ END_TEST
 /* ---- under the runtime ----------------------------------------------------------------------- */
 
 static struct hsa_harness harness;
+static hsa_executable_t executable;
 static struct hsa_harness_kernel write_ids;
 static uint8_t *kernarg;
 static uint32_t *out;
 
 static void stop(void)
 {
+	HSA_CHECK(hsa_executable_destroy(executable));
 	HSA_CHECK(hsa_amd_memory_pool_free(kernarg));
 	HSA_CHECK(hsa_amd_memory_pool_free(out));
 	hsa_harness_stop(&harness);
@@ -158,7 +160,8 @@ static void start(const char *const settings[])
 	hsa_harness_start(&harness);
 	snprintf(path, sizeof(path), "%s/tests/softgpu/queue_kernels.hsaco",
 		 getenv("H2D_BUILD_DIR"));
-	write_ids = hsa_harness_find(&harness, hsa_harness_load(&harness, path), "write_ids");
+	executable = hsa_harness_load(&harness, path);
+	write_ids = hsa_harness_find(&harness, executable, "write_ids");
 	kernarg = hsa_harness_allocate(&harness, 4096);
 	out = hsa_harness_allocate(&harness, 4096);
 }

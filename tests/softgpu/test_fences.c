@@ -14,6 +14,7 @@
 
 static struct hsa_harness harness;
 static struct hsa_harness_kernel copy, write_ids, meet_grid;
+static hsa_executable_t executable;
 static hsa_signal_t done;
 static uint32_t *host, *seen, *device; /* COUNT elements */
 static uint8_t *kernarg;
@@ -22,7 +23,6 @@ static unsigned int kernarg_used;
 static void start(const char *l2s)
 {
 	char path[4096];
-	hsa_executable_t executable;
 
 	ck_assert_int_eq(setenv("SOFTGPU_L2S", l2s, 1), 0);
 	unsetenv("SOFTGPU_DELAY");
@@ -54,6 +54,7 @@ static void start_two_l2s(void)
 
 static void stop(void)
 {
+	HSA_CHECK(hsa_executable_destroy(executable));
 	HSA_CHECK(hsa_signal_destroy(done));
 	HSA_CHECK(hsa_amd_memory_pool_free(host));
 	HSA_CHECK(hsa_amd_memory_pool_free(seen));

@@ -140,12 +140,13 @@ static void run_case(const char *variant, const struct kernel_case *kernel)
 	struct kernel_run run = {kept, expected, kernel->count, kernel->grid[0],
 				 kernel->workgroup[0]};
 	char path[4200];
+	hsa_executable_t executable;
 
 	ck_assert_ptr_nonnull(expected);
 	ck_assert_ptr_nonnull(kept);
 	snprintf(path, sizeof(path), "%s/%s.hsaco", directory, variant);
-	dispatch.kernel =
-		hsa_harness_find(&harness, hsa_harness_load(&harness, path), kernel->kernel);
+	executable = hsa_harness_load(&harness, path);
+	dispatch.kernel = hsa_harness_find(&harness, executable, kernel->kernel);
 	dispatch.kernel.private_segment_size += kernel->deeper_stack_bytes;
 	memcpy(dispatch.grid, kernel->grid, sizeof(dispatch.grid));
 	memcpy(dispatch.workgroup, kernel->workgroup, sizeof(dispatch.workgroup));
@@ -160,6 +161,7 @@ static void run_case(const char *variant, const struct kernel_case *kernel)
 
 	compare(kernel, output, expected, output_size);
 	ck_assert_msg(memcmp(input, kept, input_size) == 0, "%s changed its input", kernel->kernel);
+	HSA_CHECK(hsa_executable_destroy(executable));
 	free(expected);
 	free(kept);
 }

@@ -79,12 +79,13 @@ START_TEST(unknown_instruction_ends_the_queue)
 	    .arguments_size = sizeof(argument),
 	};
 	char path[4200], text[4096];
+	hsa_executable_t executable;
 	int64_t entry;
 
 	snprintf(path, sizeof(path), "%s/tests/softgpu/kernels/unknown_instructions.hsaco",
 		 build ? build : ".");
-	dispatch.kernel =
-	    hsa_harness_find(&harness, hsa_harness_load(&harness, path), cases[_i].kernel);
+	executable = hsa_harness_load(&harness, path);
+	dispatch.kernel = hsa_harness_find(&harness, executable, cases[_i].kernel);
 	*word = 0;
 	hsa_harness_submit(&harness, &dispatch);
 	int error = hsa_harness_wait_error(&harness, TIMEOUT_SECONDS);
@@ -102,6 +103,7 @@ START_TEST(unknown_instruction_ends_the_queue)
 	entry = descriptor[2];
 	assert_names(text, "address",
 		     dispatch.kernel.object + (uint64_t)entry + INSTRUCTION_OFFSET);
+	HSA_CHECK(hsa_executable_destroy(executable));
 }
 END_TEST
 
