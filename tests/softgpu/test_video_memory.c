@@ -62,6 +62,7 @@ static void reverse_words(const uint32_t *input, uint32_t *output)
 	};
 	const char *build = getenv("H2D_BUILD_DIR");
 	char directory[4096], path[4300], variant[64] = "";
+	hsa_executable_t executable;
 	FILE *list;
 
 	snprintf(directory, sizeof(directory), "%s/tests/softgpu/kernels", build ? build : ".");
@@ -71,10 +72,11 @@ static void reverse_words(const uint32_t *input, uint32_t *output)
 	fclose(list);
 	snprintf(path, sizeof(path), "%s/%s.hsaco", directory, variant);
 	dispatch.code_object_version = strstr(variant, "-v5-") ? 5 : 4;
-	dispatch.kernel =
-		hsa_harness_find(&harness, hsa_harness_load(&harness, path), "move_dword");
+	executable = hsa_harness_load(&harness, path);
+	dispatch.kernel = hsa_harness_find(&harness, executable, "move_dword");
 	hsa_harness_submit(&harness, &dispatch);
 	hsa_harness_wait(&harness, TIMEOUT_SECONDS);
+	HSA_CHECK(hsa_executable_destroy(executable));
 }
 
 START_TEST(gpu_and_copies_reach_closed_video_memory)
