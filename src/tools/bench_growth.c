@@ -247,8 +247,7 @@ static int measure_series(struct publication_world *world, const struct series *
 		publish_list_ways(figures);
 		if (i == 0 && !options->json)
 			print_head(series, figures, TRANSPORTS);
-		if (publish_measure_group(world, &layout, options->rounds, true, figures,
-					  TRANSPORTS) < 0)
+		if (publish_measure_group(world, &layout, options->rounds, 1, figures, TRANSPORTS) < 0)
 			return -1;
 		json_object_array_add(results, step_json(series, series->steps[i], &layout, figures,
 							 TRANSPORTS));

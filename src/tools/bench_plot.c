@@ -69,8 +69,10 @@ static void print_title(FILE *gnuplot, const struct publication_world *world, co
 	read_processor(processor, sizeof(processor));
 	if (gmtime_r(&now, &day))
 		strftime(date, sizeof(date), "%Y-%m-%d", &day);
-	snprintf(title, sizeof(title), "%s. Host: %s. GPU: %s%s. %s", subject, processor,
-		 world->info.name, world->software ? " (software GPU: host side only)" : "", date);
+	print_string(gnuplot, subject);
+	fputs(" . \"\\n\" . ", gnuplot);
+	snprintf(title, sizeof(title), "host: %s; GPU: %s%s; %s", processor, world->info.name,
+		 world->software ? ", a software GPU" : "", date);
 	print_string(gnuplot, title);
 }
 

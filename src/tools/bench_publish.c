@@ -187,8 +187,8 @@ static int measure_groups(struct publication_world *world, const struct publish_
 		struct publish_figures figures[PUBLISH_MAX_PEERS];
 		size_t count = publish_list_ways(figures);
 
-		result = publish_measure_group(world, layout, options->rounds, options->count,
-					       figures, count);
+		result = publish_measure_group(world, layout, options->rounds,
+					       options->count ? STEP_ROUNDS : 0, figures, count);
 		if (result == 0)
 			json_object_array_add(groups, publish_group_json(layout, figures, count));
 		if (result == 0 && !options->json)

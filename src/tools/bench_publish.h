@@ -24,10 +24,11 @@ struct publish_figures {
 size_t publish_list_ways(struct publish_figures figures[]);
 void publish_free_figures(struct publish_figures figures[], size_t count);
 
-/* Fills the figures of these ways for one group, each way verified before and after. */
+/* Fills the figures of these ways for one group, each way verified before and after. Instructions
+ * are the median of so many steppings; 0: they are not counted. */
 int publish_measure_group(struct publication_world *world, const struct bench_layout *layout,
-			  uint32_t rounds, bool count_instructions,
-			  struct publish_figures figures[], size_t count);
+			  uint32_t rounds, int step_rounds, struct publish_figures figures[],
+			  size_t count);
 
 /* What a process that is stepped through does: one empty call, then those of the way of this name. */
 int publish_run_stepped(struct publication_world *world, const struct bench_layout *layout,

@@ -80,16 +80,25 @@ static int verify(struct publication_world *world, const struct publication_peer
 
 /* ---- one group ----------------------------------------------------------------------------------*/
 
+/* Until every slot has published, verified once, and the runtime has what it makes at first use. */
+static int warm_up(struct publication_world *world, const struct publication_peer *peer,
+		   void *context)
+{
+	for (uint32_t round = 0; round < WARM_UP_ROUNDS + world->slots; round++) {
+		if (publish(peer, context) < 0)
+			return -1;
+	}
+	return verify(world, peer, context, 1);
+}
+
 static int measure_peers(struct publication_world *world, struct publish_figures figures[],
 			 void *contexts[], size_t count, uint32_t rounds)
 {
 	uint64_t clock_cost = thread_clock_cost();
 
 	for (size_t i = 0; i < count; i++) {
-		for (uint32_t round = 0; round < WARM_UP_ROUNDS; round++) {
-			if (verify(world, figures[i].peer, contexts[i], round) < 0)
-				return -1;
-		}
+		if (warm_up(world, figures[i].peer, contexts[i]) < 0)
+			return -1;
 	}
 	for (uint32_t round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < count; i++) {
@@ -108,7 +117,7 @@ static int measure_peers(struct publication_world *world, struct publish_figures
 }
 
 static int count_peer(struct publish_figures *figures, const struct bench_layout *layout,
-		      uint32_t slot_count, struct tool_error *error)
+		      uint32_t slot_count, int rounds, struct tool_error *error)
 {
 	char members[16], slots[16], bytes[32], table_bytes[32];
 	char *argv[16] = {"h2dpub-bench", "publish", "--step", (char *)figures->peer->name,
@@ -123,15 +132,15 @@ static int count_peer(struct publish_figures *figures, const struct bench_layout
 		argv[10] = "--table-bytes";
 		argv[11] = table_bytes;
 	}
-	int result = step_count(argv, &figures->counts, error);
+	int result = step_count(argv, rounds, &figures->counts, error);
 
 	figures->counted = result == 0;
 	return result;
 }
 
 int publish_measure_group(struct publication_world *world, const struct bench_layout *layout,
-			  uint32_t rounds, bool count_instructions,
-			  struct publish_figures figures[], size_t count)
+			  uint32_t rounds, int step_rounds, struct publish_figures figures[],
+			  size_t count)
 {
 	void *contexts[PUBLISH_MAX_PEERS] = {NULL};
 	int result = publication_lay_out(world, layout);
@@ -149,8 +158,9 @@ int publish_measure_group(struct publication_world *world, const struct bench_la
 			figures[i].peer->destroy(contexts[i]);
 	}
 	publication_clear(world);
-	for (size_t i = 0; i < count && result == 0 && count_instructions; i++)
-		result = count_peer(&figures[i], layout, world->slots, world->error);
+	for (size_t i = 0; i < count && result == 0 && step_rounds > 0; i++)
+		result = count_peer(&figures[i], layout, world->slots, step_rounds,
+				    world->error);
 	if (result > 0)
 		fprintf(stderr, "h2dpub-bench: %s\n", world->error->text);
 	return result < 0 ? -1 : 0;
@@ -192,10 +202,8 @@ int publish_run_stepped(struct publication_world *world, const struct bench_layo
 	context = peer->create(world);
 	if (!context)
 		return -1;
-	for (uint32_t round = 0; round < WARM_UP_ROUNDS; round++) {
-		if (verify(world, peer, context, round) < 0)
-			return -1;
-	}
+	if (warm_up(world, peer, context) < 0)
+		return -1;
 	step_begin();
 	step_end();
 	for (int round = 0; round < STEP_ROUNDS; round++) {

@@ -259,17 +259,17 @@ static int compare_counts(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static int step_rounds(struct stepper *stepper, struct step_counts *counts)
+static int step_rounds(struct stepper *stepper, int rounds, struct step_counts *counts)
 {
 	struct step_counts round[1 + STEP_ROUNDS] = {{0}};
 
-	for (int i = 0; i <= STEP_ROUNDS; i++) {
+	for (int i = 0; i <= rounds; i++) {
 		if (continue_process(stepper, PTRACE_CONT) < 0 || read_hooks(stepper) < 0 ||
 		    step_through(stepper, &round[i]) < 0)
 			return -1;
 	}
-	qsort(&round[1], STEP_ROUNDS, sizeof(round[1]), compare_counts);
-	*counts = round[1 + STEP_ROUNDS / 2];
+	qsort(&round[1], (size_t)rounds, sizeof(round[1]), compare_counts);
+	*counts = round[1 + rounds / 2];
 	counts->instructions -= round[0].instructions;
 	return 0;
 }
@@ -295,7 +295,8 @@ static void become_stepped(char *const argv[])
 	_exit(127);
 }
 
-int step_count(char *const argv[], struct step_counts *counts, struct tool_error *error)
+int step_count(char *const argv[], int rounds, struct step_counts *counts,
+	       struct tool_error *error)
 {
 	struct stepper *stepper = calloc(1, sizeof(*stepper));
 	cpu_set_t affinity;
@@ -323,7 +324,7 @@ int step_count(char *const argv[], struct step_counts *counts, struct tool_error
 		if (stepper->memory < 0)
 			fail(stepper, memory);
 		else
-			result = step_rounds(stepper, counts);
+			result = step_rounds(stepper, rounds, counts);
 		if (stepper->memory >= 0)
 			close(stepper->memory);
 		kill(stepper->process, SIGKILL);
@@ -344,9 +345,11 @@ void step_end(void)
 {
 }
 
-int step_count(char *const argv[], struct step_counts *counts, struct tool_error *error)
+int step_count(char *const argv[], int rounds, struct step_counts *counts,
+	       struct tool_error *error)
 {
 	(void)argv;
+	(void)rounds;
 	(void)counts;
 	tool_error_set(error, "instructions cannot be counted: not on x86-64");
 	return 1;

@@ -30,9 +30,10 @@ void step_end(void);
 
 /*
  * Runs this program with these arguments (argv[0] included, NULL at the end) and gives the median of
- * its STEP_ROUNDS, less what the empty call takes. With a message 1 where no process can be stepped through, -1 after
- * other failures.
+ * its first rounds, 1 to STEP_ROUNDS, less what the empty call takes. With a message 1 where no
+ * process can be stepped through, -1 after other failures.
  */
-int step_count(char *const argv[], struct step_counts *counts, struct tool_error *error);
+int step_count(char *const argv[], int rounds, struct step_counts *counts,
+	       struct tool_error *error);
 
 #endif
