@@ -160,19 +160,24 @@ static int handle(struct worker *worker, struct worker_message *message, struct 
 
 static int serve(struct worker *worker, struct tool_error *error)
 {
+	uint64_t heard_ns = progress_now_ns();
 	struct worker_message message;
 	int status;
 
 	do {
 		status = worker_socket_receive(worker->orders, WORKER_TIMEOUT_MS, &message, error);
-		if (status == 0) {
-			tool_error_set(error, "the scheduler has said nothing for %d s",
-				       WORKER_TIMEOUT_MS / 1000);
-			return -1;
-		}
 		if (status > 0) {
+			heard_ns = progress_now_ns();
 			status = handle(worker, &message, error);
 			worker_message_close(&message);
+		} else if (status == 0) {
+			/* A signal or a lost message may end a wait before its time. */
+			if (progress_now_ns() - heard_ns > WORKER_TIMEOUT_MS * UINT64_C(1000000)) {
+				tool_error_set(error, "the scheduler has said nothing for %d s",
+					       WORKER_TIMEOUT_MS / 1000);
+				return -1;
+			}
+			status = 1;
 		}
 	} while (status > 0);
 	return status;
