@@ -204,7 +204,7 @@ START_TEST(A01_random_decodes_every_byte)
 	step_world_t *world = create_world(_i);
 	char what[64];
 
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < 7; i++) {
 		const uint32_t requests =
 			(uint32_t)fixture_random_between(&state, 0, options->max_requests);
 		int32_t contexts[MLA_MAX_REQUESTS];

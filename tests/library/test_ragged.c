@@ -200,6 +200,53 @@ START_TEST(A04_prefill_starts_behind_the_cached_tokens)
 }
 END_TEST
 
+/* Every ragged batch of one width under every set of captured sizes; eager and padded steps mixed.
+ */
+START_TEST(A04_every_batch_under_every_set_of_captured_sizes)
+{
+	static const int32_t lengths[] = {2, 4, 1};
+
+	for (uint32_t set = 0; set < 8; set++) {
+		h2d_runner_options_t options = ragged_options();
+		uint32_t sizes[3];
+		step_world_t *world;
+
+		options.captured_batch_sizes = sizes;
+		for (uint32_t size = 1; size <= 3; size++) {
+			if (set & 1u << (size - 1))
+				sizes[options.num_captured_batch_sizes++] = size;
+		}
+		world = step_world_create(&options, BACKEND(_i), 1);
+		for (uint32_t requests = 3; requests >= 1; requests--) {
+			const int32_t contexts[] = {(int32_t)(4 + set), 40, 400};
+			const int64_t starts[] = {set, 36, 396};
+			const h2d_batch_t batch = {.num_requests = requests,
+						   .scheduled_tokens = lengths,
+						   .context_lengths = contexts};
+			const model_t model = model_of(lengths, starts, requests);
+			uint32_t running = requests;
+			uint32_t tokens = 0;
+
+			while (running <= 3 && !(set & 1u << (running - 1)))
+				running++;
+			for (uint32_t i = 0; i < requests; i++)
+				tokens += (uint32_t)lengths[i];
+			if (running <= 3)
+				tokens = 4 * running;
+			check_success(h2d_runner_begin(world->runner, fixture_stream));
+			check_success(h2d_qsa_prepare(world->runner, fixture_stream, &batch, NULL));
+			check_success(h2d_runner_finish(world->runner, fixture_stream));
+			step_expect(world, "qsa_token_to_req", model.token_to_req,
+				    tokens * sizeof(int32_t));
+			step_expect(world, "qsa_logical_positions", model.positions,
+				    tokens * sizeof(int64_t));
+			step_world_check(world, "captured sizes");
+		}
+		step_world_destroy(world);
+	}
+}
+END_TEST
+
 /* Large slots and ratios that are no power of two. */
 START_TEST(A04_compression_of_large_slots)
 {
@@ -328,6 +375,8 @@ int main(void)
 	add_cases(suite, "values", case_setup);
 	add_cases(suite, "hostile", step_hostile_setup);
 	tcase_add_checked_fixture(tcase, case_setup, case_teardown);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_loop_test(tcase, A04_every_batch_under_every_set_of_captured_sizes, 0, BACKENDS);
 	tcase_add_loop_test(tcase, A04_compression_of_large_slots, 0, BACKENDS);
 	tcase_add_test(tcase, other_calls_are_refused);
 	suite_add_tcase(suite, tcase);

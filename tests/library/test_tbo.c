@@ -163,7 +163,7 @@ START_TEST(A01_random_sub_batches_every_byte)
 	step_world_t *world = create_world(options, _i);
 	char what[64];
 
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 6; i++) {
 		const uint32_t requests =
 			(uint32_t)fixture_random_between(&state, 2, options->max_requests);
 		const uint32_t running = padded_size(options, requests);
