@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "hsa/hsa_error.h"
 #include "fixture.h"
 
 static const struct {
