@@ -271,6 +271,8 @@ enum bench_exit bench_growth(int argc, char *argv[], struct tool_error *error)
 
 	if (parse(&options, argc, argv, error) < 0)
 		return BENCH_WRONG_USE;
+	if (options.plot && plot_check_gnuplot(error) < 0)
+		return BENCH_FAILURE;
 	if (publication_open(&world, error) < 0)
 		return BENCH_FAILURE;
 	results = json_object_new_array();

@@ -5,6 +5,7 @@
 #include "bench_plot.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -76,6 +77,15 @@ static void print_title(FILE *gnuplot, const struct publication_world *world, co
 	print_string(gnuplot, title);
 }
 
+int plot_check_gnuplot(struct tool_error *error)
+{
+	if (system("command -v gnuplot >/dev/null 2>&1") == 0)
+		return 0;
+	tool_error_set(error,
+		       "option --plot: gnuplot is not installed (Debian package: gnuplot-nox)");
+	return -1;
+}
+
 static FILE *start(const struct publication_world *world, const char *file_name, int height)
 {
 	FILE *gnuplot = popen("gnuplot", "w");
@@ -97,11 +107,7 @@ static int end(const struct publication_world *world, FILE *gnuplot, const char 
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		tool_error_set(world->error,
-			       "option --plot: gnuplot is not installed (Debian package: gnuplot-nox)");
-	else
-		tool_error_set(world->error, "option --plot: gnuplot cannot draw '%s'", file_name);
+	tool_error_set(world->error, "option --plot: gnuplot cannot draw '%s'", file_name);
 	return -1;
 }
 

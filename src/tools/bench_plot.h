@@ -7,9 +7,12 @@
 
 #include "bench_publication.h"
 
+/* -1 with a message if there is no gnuplot: to be asked before anything is measured. */
+int plot_check_gnuplot(struct tool_error *error);
+
 /*
  * Draws the groups (as JSON) of h2dpub-bench publish, or the steps of growth, into an SVG file that
- * names the machine and the date. -1 with a message, also if there is no gnuplot.
+ * names the machine and the date. -1 with a message.
  */
 int plot_publish(struct publication_world *world, struct json_object *groups, const char *file_name);
 int plot_growth(struct publication_world *world, struct json_object *steps, const char *file_name);

@@ -208,6 +208,8 @@ enum bench_exit bench_publish(int argc, char *argv[], struct tool_error *error)
 
 	if (parse(&options, argc, argv, error) < 0)
 		return BENCH_WRONG_USE;
+	if (options.plot && plot_check_gnuplot(error) < 0)
+		return BENCH_FAILURE;
 	if (publication_open(&world, error) < 0)
 		return BENCH_FAILURE;
 	world.slots = options.slots;
