@@ -38,7 +38,7 @@ static int make_group(struct library_peer *peer, uint32_t slot, h2d_backend_t ba
 	h2d_backend_t chosen;
 
 	for (uint32_t i = 0; i < world->layout.members; i++) {
-		char name[16];
+		char name[24];
 		const h2d_buffer_description_t description = {
 			.name = name,
 			.element_size = 4,
