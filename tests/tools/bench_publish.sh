@@ -83,7 +83,8 @@ else
 fi
 
 LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$H2D_BUILD_DIR/tests/tools/.libs/short_copy.so"
-export LD_PRELOAD
+ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+export LD_PRELOAD ASAN_OPTIONS
 SHORT_COPY=404
 export SHORT_COPY
 # Of 404 bytes are only the first member's direct copy and its plain one.
