@@ -15,7 +15,7 @@
 #include "hsa_faults.h"
 
 #define MEMBERS    3
-#define TIMEOUT_NS 500000000
+#define TIMEOUT_NS UINT64_C(10000000000)
 
 static const uint64_t member_bytes[MEMBERS] = {200, 3000, 100000};
 static const struct hsa_faults *faults;

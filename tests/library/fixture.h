@@ -5,6 +5,7 @@
 #define H2DPUB_TESTS_LIBRARY_FIXTURE_H
 
 #include <check.h>
+#include <time.h>
 
 #include <h2dpub/stream.h>
 
@@ -43,6 +44,22 @@ void fixture_random_bytes(uint64_t *state, void *bytes, size_t size);
 		ck_assert_msg(check_actual == (expected), "%s instead of %s: %s",                  \
 			      h2d_status_string(check_actual), h2d_status_string(expected),        \
 			      h2d_error_message());                                                \
+	} while (0)
+
+/*
+ * The call succeeds within a minute: for what must end after a case has met the short timeout that
+ * it is about, however slow the machine.
+ */
+#define check_success_in_time(call)                                                                \
+	do {                                                                                       \
+		const time_t check_deadline = time(NULL) + 60;                                     \
+		h2d_status_t check_actual;                                                         \
+		do                                                                                 \
+			check_actual = (call);                                                     \
+		while ((check_actual == H2D_STATUS_TIMEOUT ||                                      \
+			check_actual == H2D_STATUS_QUEUE_FULL) &&                                  \
+		       time(NULL) < check_deadline);                                               \
+		ck_assert_msg(check_actual == H2D_STATUS_SUCCESS, "%s", h2d_error_message());      \
 	} while (0)
 
 /* The last error message contains these words. */

@@ -52,8 +52,10 @@ void case_teardown_owners(void)
 {
 	join_gate_opener();
 	gate_open();
-	while (owner_count > 0)
-		check_success(h2d_owner_destroy(owners[--owner_count]));
+	while (owner_count > 0) {
+		owner_count--;
+		check_success_in_time(h2d_owner_destroy(owners[owner_count]));
+	}
 }
 
 void case_teardown(void)

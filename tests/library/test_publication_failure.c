@@ -138,8 +138,8 @@ START_TEST(K03_packed_failure_after_dma_poison_retains_arena)
 	check_fails(h2d_owner_drain(pair.owner), H2D_STATUS_QUEUE_FULL, "no room");
 	check_fails(h2d_owner_destroy(pair.owner), H2D_STATUS_INVALID_STATE, "drain it first");
 	gate_open();
-	check_success(h2d_stream_synchronize(small_stream));
-	check_success(h2d_owner_drain(pair.owner));
+	check_success_in_time(h2d_stream_synchronize(small_stream));
+	check_success_in_time(h2d_owner_drain(pair.owner));
 	expect_failed(&pair, small_stream, "no room");
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 0);
 	expect_values(h2d_buffer_device(pair.b), 0, 16, 0);
@@ -165,8 +165,8 @@ START_TEST(full_queue_enqueues_nothing)
 	ck_assert_uint_eq(copy_spy.calls, 0);
 	ck_assert_int_eq(h2d_owner_state(pair.owner), H2D_OWNER_FAILED);
 	gate_open();
-	check_success(h2d_stream_synchronize(small_stream));
-	check_success(h2d_owner_drain(pair.owner));
+	check_success_in_time(h2d_stream_synchronize(small_stream));
+	check_success_in_time(h2d_owner_drain(pair.owner));
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 0);
 	expect_values(h2d_buffer_device(pair.b), 0, 16, 0);
 }
@@ -186,7 +186,7 @@ START_TEST(publication_waits_for_room_in_the_queue)
 	fill_queue(1);
 	check_success(publish_two(pair.group, small_stream, 16, 16));
 	check_success(h2d_owner_finish(pair.owner, small_stream));
-	check_success(h2d_stream_synchronize(small_stream));
+	check_success_in_time(h2d_stream_synchronize(small_stream));
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 11);
 	expect_values(h2d_buffer_device(pair.b), 0, 16, 22);
 }
@@ -203,8 +203,8 @@ START_TEST(P13_completion_failure_poison_prevents_source_reuse_finish)
 	check_fails(h2d_owner_finish(pair.owner, small_stream), H2D_STATUS_QUEUE_FULL,
 		    "finish, owner 'slot'");
 	gate_open();
-	check_success(h2d_stream_synchronize(small_stream));
-	check_success(h2d_owner_drain(pair.owner));
+	check_success_in_time(h2d_stream_synchronize(small_stream));
+	check_success_in_time(h2d_owner_drain(pair.owner));
 	expect_failed(&pair, small_stream, "no room");
 }
 END_TEST
@@ -239,7 +239,7 @@ START_TEST(P13_completion_failure_poison_prevents_source_reuse_begin)
 	expect_failed(&pair, fixture_stream, "did not end within");
 	gate_open();
 	check_success(h2d_stream_synchronize(fixture_stream));
-	check_success(h2d_owner_drain(pair.owner));
+	check_success_in_time(h2d_owner_drain(pair.owner));
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 11);
 }
 END_TEST
@@ -256,7 +256,7 @@ START_TEST(P13_completion_failure_poison_prevents_source_reuse_acquire)
 		    H2D_STATUS_TIMEOUT, "acquire_write of buffer 'a', owner 'hasty'");
 	gate_open();
 	check_success(h2d_stream_synchronize(fixture_stream));
-	check_success(h2d_owner_drain(pair.owner));
+	check_success_in_time(h2d_owner_drain(pair.owner));
 	expect_failed(&pair, fixture_stream, "did not end within");
 	expect_values(h2d_buffer_device(pair.a), 0, 16, 11);
 }
@@ -286,7 +286,7 @@ START_TEST(queue_error_fails_the_owner_and_frees_the_dma_engine)
 	check_success(publish_two(pair.group, small_stream, 16, 16));
 	check_success(h2d_owner_finish(pair.owner, small_stream));
 	gate_open();
-	for (wait = 0; wait < 1000 && h2d_stream_check(small_stream) == H2D_STATUS_SUCCESS; wait++)
+	for (wait = 0; wait < 20000 && h2d_stream_check(small_stream) == H2D_STATUS_SUCCESS; wait++)
 		sleep_ms(2);
 	check_fails(h2d_owner_begin(pair.owner, small_stream), H2D_STATUS_QUEUE_ERROR,
 		    "reported error");
@@ -308,7 +308,7 @@ END_TEST
 static void failure_teardown(void)
 {
 	case_teardown_owners();
-	check_success(h2d_stream_destroy(small_stream));
+	check_success_in_time(h2d_stream_destroy(small_stream));
 	case_teardown();
 }
 

@@ -332,7 +332,6 @@ START_TEST(waits_end_at_their_timeout_and_can_be_repeated)
 
 	check_status(h2d_stream_synchronize(stream), H2D_STATUS_TIMEOUT);
 	ck_assert_uint_ge(now_ns() - begin, 40 * MILLISECOND);
-	ck_assert_uint_lt(now_ns() - begin, 2000 * MILLISECOND);
 	check_status(h2d_stream_destroy(stream), H2D_STATUS_TIMEOUT);
 	check_success(h2d_device_create_host_signal(fixture_device, 1, &signal));
 	check_status(h2d_stream_wait_signal(stream, signal, MILLISECOND, "slot 1, group \"mha\""),
@@ -341,8 +340,8 @@ START_TEST(waits_end_at_their_timeout_and_can_be_repeated)
 	h2d_device_add_signal(signal, -1);
 	check_success(h2d_stream_wait_signal(stream, signal, 0, "the signal"));
 	h2d_device_store_signal(gate, 0);
-	check_success(h2d_stream_synchronize(stream));
-	check_success(h2d_stream_destroy(stream));
+	check_success_in_time(h2d_stream_synchronize(stream));
+	check_success_in_time(h2d_stream_destroy(stream));
 	h2d_device_destroy_signal(gate);
 	h2d_device_destroy_signal(signal);
 }

@@ -286,12 +286,32 @@ static bool environment_says(const char *name, const char *value)
 }
 
 /*
- * Idle queues, a queue that waits for a signal, and an idle SDMA engine, for one second. Without
- * userfaultfd each engine looks at its doorbell a thousand times.
+ * The least processor time of a window of 100 ms: what the machine adds to some windows (other
+ * processes, interrupts, a slow clock) is not in every one of them; what an engine uses is.
+ */
+static double least_processor_seconds(double enough)
+{
+	double least = 1;
+
+	for (int window = 0; window < 50 && least > enough; window++) {
+		const double begin = processor_seconds();
+		double used;
+
+		packets_pause(100000);
+		used = processor_seconds() - begin;
+		if (used < least)
+			least = used;
+	}
+	return least;
+}
+
+/*
+ * Idle queues, a queue that waits for a signal, and an idle SDMA engine. Without userfaultfd each
+ * engine looks at its doorbell a hundred times in a window.
  */
 START_TEST(idle_engines_use_no_processor)
 {
-	const double limit = environment_says("SOFTGPU_USERFAULTFD", "0") ? 0.2 : 0.005;
+	const double limit = environment_says("SOFTGPU_USERFAULTFD", "0") ? 0.02 : 0.0005;
 	hsa_queue_t *queues[4];
 	const hsa_signal_t done = packets_signal(5, true), never = packets_signal(1, true);
 	uint8_t *memory = hsa_harness_allocate(&harness, 4096);
@@ -304,19 +324,12 @@ START_TEST(idle_engines_use_no_processor)
 	HSA_CHECK(hsa_amd_memory_async_copy(memory, harness.gpu, memory + 2048, harness.gpu, 2048,
 					    0, NULL, done));
 	packets_wait(done, 0);
-	packets_pause(50000);
-	used = processor_seconds();
-	packets_pause(1000000);
-	used = processor_seconds() - used;
-	ck_assert_msg(used < limit, "idle engines used %.1f ms of one second", used * 1e3);
+	used = least_processor_seconds(limit);
+	ck_assert_msg(used <= limit, "idle engines used %.2f ms of 100", used * 1e3);
 
 	submit_barrier(queues[0], HSA_PACKET_TYPE_BARRIER_AND, &never, 1, (hsa_signal_t){0});
-	packets_pause(50000);
-	used = processor_seconds();
-	packets_pause(1000000);
-	used = processor_seconds() - used;
-	ck_assert_msg(used < limit + 0.05, "a waiting barrier used %.1f ms of one second",
-		      used * 1e3);
+	used = least_processor_seconds(limit + 0.005);
+	ck_assert_msg(used <= limit + 0.005, "a waiting barrier used %.2f ms of 100", used * 1e3);
 	hsa_signal_store_screlease(never, 0);
 	for (unsigned int i = 0; i < 4; i++)
 		HSA_CHECK(hsa_queue_destroy(queues[i]));
