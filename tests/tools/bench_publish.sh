@@ -7,6 +7,8 @@ bench=$H2D_BUILD_DIR/h2dpub-bench
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 number=0
+grep -q '^#define HAVE_HIP 1' "$H2D_BUILD_DIR/config.h"
+without_hip=$?
 
 result()
 {
@@ -46,6 +48,11 @@ runs 0 publish --members 5 --bytes 3000 --rounds 2 --no-count
 status=$?
 for way in packed direct pull begin+finish 'HSA copies'; do
 	shows "^| $way " || status=1
+done
+# HIP is there if and only if the build has it.
+for way in 'HIP copies' 'HIP packed'; do
+	shows "^| $way "
+	[ $? = "$without_hip" ] || status=1
 done
 result $status "every way of publishing one group"
 
