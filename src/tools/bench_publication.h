@@ -23,6 +23,7 @@ struct publication_world {
 	h2d_device_info_t info;
 	bool software;	/* the GPU is emulated */
 	uint32_t slots; /* owners of the library that take turns */
+	uint64_t pack_limit_bytes; /* of the library's packed groups; 0: the library's default */
 
 	struct bench_layout layout;
 	uint64_t size[BENCH_MAX_MEMBERS];

@@ -19,6 +19,7 @@
 struct publish_options {
 	struct bench_layout layout; /* members 0: all layouts */
 	uint32_t slots;
+	uint64_t pack_limit; /* 0: the library's default */
 	uint32_t rounds;
 	bool count;
 	bool json;
@@ -37,6 +38,8 @@ void bench_publish_print_help(FILE *file)
 	      "  --bytes N        bytes of all its members, a multiple of 4 (with --members)\n"
 	      "  --table-bytes N  of which the first member has so many (default: no such member)\n"
 	      "  --slots N        owners that take turns, 1 to 64 (default 1)\n"
+	      "  --pack-limit N   members of more bytes stay in their pinned source, where packed's\n"
+	      "                   kernel reads them (default 65536)\n"
 	      "  --rounds N       rounds of which the median is taken (default 100)\n"
 	      "  --no-count       do not count instructions, which takes most of the time\n"
 	      "  --json           print the results as JSON\n"
@@ -47,13 +50,14 @@ void bench_publish_print_help(FILE *file)
 /* ---- options ----------------------------------------------------------------------------------- */
 
 enum option_code { OPTION_MEMBERS = 256, OPTION_BYTES, OPTION_TABLE_BYTES, OPTION_SLOTS,
-		   OPTION_ROUNDS, OPTION_NO_COUNT, OPTION_JSON, OPTION_PLOT, OPTION_STEP };
+		   OPTION_PACK_LIMIT, OPTION_ROUNDS, OPTION_NO_COUNT, OPTION_JSON, OPTION_PLOT, OPTION_STEP };
 
 static const struct option option_table[] = {
 	{"members", required_argument, NULL, OPTION_MEMBERS},
 	{"bytes", required_argument, NULL, OPTION_BYTES},
 	{"table-bytes", required_argument, NULL, OPTION_TABLE_BYTES},
 	{"slots", required_argument, NULL, OPTION_SLOTS},
+	{"pack-limit", required_argument, NULL, OPTION_PACK_LIMIT},
 	{"rounds", required_argument, NULL, OPTION_ROUNDS},
 	{"no-count", no_argument, NULL, OPTION_NO_COUNT},
 	{"json", no_argument, NULL, OPTION_JSON},
@@ -99,6 +103,10 @@ static int parse_option(struct publish_options *options, int code, const char *t
 	case OPTION_SLOTS:
 		status = parse_number("slots", text, 1, PUBLICATION_MAX_SLOTS, &number, error);
 		options->slots = (uint32_t)number;
+		break;
+	case OPTION_PACK_LIMIT:
+		status = parse_number("pack-limit", text, 1, LARGEST_BYTES, &options->pack_limit,
+				      error);
 		break;
 	case OPTION_ROUNDS:
 		status = parse_number("rounds", text, 1, LARGEST_ROUNDS, &number, error);
@@ -213,6 +221,7 @@ enum bench_exit bench_publish(int argc, char *argv[], struct tool_error *error)
 	if (publication_open(&world, error) < 0)
 		return BENCH_FAILURE;
 	world.slots = options.slots;
+	world.pack_limit_bytes = options.pack_limit;
 	if (options.step) {
 		result = publish_run_stepped(&world, &options.layout, options.step);
 	} else {

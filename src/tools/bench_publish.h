@@ -16,7 +16,8 @@ struct publish_figures {
 	struct samples submit_ns;
 	struct samples cpu_ns; /* of the submitting thread, within submit */
 	struct samples consumer_ns; /* from the start of submit until the consumer has run */
-	struct step_counts counts;
+	struct samples instructions; /* by the processor's counter; none where there is none */
+	struct step_counts counts;   /* instructions: those of the counter, if there is one */
 	bool counted;
 };
 

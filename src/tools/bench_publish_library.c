@@ -73,6 +73,7 @@ static int make_group(struct library_peer *peer, uint32_t slot, h2d_backend_t ba
 /* Each owner has a registry of its own: all of them wrap the same memory. */
 static void *create(struct publication_world *world, h2d_backend_t backend)
 {
+	const h2d_owner_options_t options = {.pack_limit_bytes = world->pack_limit_bytes};
 	struct library_peer *peer = calloc(1, sizeof(*peer));
 
 	if (!peer) {
@@ -81,7 +82,7 @@ static void *create(struct publication_world *world, h2d_backend_t backend)
 	}
 	peer->world = world;
 	for (uint32_t slot = 0; slot < world->slots; slot++) {
-		if (check(peer, h2d_owner_create(world->device, NULL, NULL, &peer->owners[slot]),
+		if (check(peer, h2d_owner_create(world->device, NULL, &options, &peer->owners[slot]),
 			  "cannot make an owner") < 0 ||
 		    make_group(peer, slot, backend) < 0) {
 			destroy(peer);

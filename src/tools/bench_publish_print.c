@@ -2,6 +2,7 @@
 /* The figures of publications as tables and as JSON. */
 #include "config.h"
 
+#include "bench_counter.h"
 #include "bench_publish.h"
 
 #include <inttypes.h>
@@ -47,8 +48,9 @@ void publish_print_head(const struct publication_world *world, uint32_t rounds, 
 	printf("%" PRIu32 " interleaved rounds: medians, and in brackets the range of the middle half.\n",
 	       rounds);
 	if (counted)
-		puts("Instructions of the submitting thread in user mode, and what they are: by single "
-		     "steps.");
+		printf("Instructions of the submitting thread in user mode%s what they are: by single "
+		       "steps.\n",
+		       instruction_counter_exists() ? ": by the processor's counter;" : ", and");
 	puts("x HIP, x HSA: how many times fewer instructions than HIP copies and HSA copies.");
 }
 
@@ -158,6 +160,9 @@ int publish_print_json(struct publication_world *world, struct json_object *grou
 
 	json_object_object_add(root, "gpu", json_object_new_string(world->info.isa));
 	json_object_object_add(root, "software_gpu", json_object_new_boolean(world->software));
+	json_object_object_add(
+		root, "instructions_by",
+		json_object_new_string(instruction_counter_exists() ? "processor" : "single steps"));
 	json_object_object_add(root, "groups", json_object_get(groups));
 	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY);
 	if (text)

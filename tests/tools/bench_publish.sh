@@ -79,6 +79,19 @@ fi
 runs 0 publish --members 2 --bytes 70000 --table-bytes 69000 --slots 3 --rounds 2 --no-count
 result $? "a member that is not packed, and slots in turn"
 
+runs 0 publish --members 4 --bytes 900 --pack-limit 100 --rounds 2 --no-count
+result $? "members beyond the limit of packing"
+
+LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$H2D_BUILD_DIR/tests/tools/.libs/fake_counter.so" \
+	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
+	runs 0 publish --members 3 --bytes 600 --rounds 3 &&
+	if grep -q 'cannot be counted' "$directory/error"; then
+		true # the counts that go with it need single steps
+	else
+		shows "in user mode: by the processor's counter; what they are: by single steps"
+	fi
+result $? "instructions by the processor's counter"
+
 if command -v gnuplot >/dev/null; then
 	runs 0 growth --series slots --steps 2 --rounds 1 --plot "$directory/growth.svg" &&
 		shows '^slots, pull: ' && grep -q '<svg' "$directory/growth.svg"
@@ -103,6 +116,7 @@ unset LD_PRELOAD SHORT_COPY
 refuses "option --members: '0' is not a whole number from 1 to 128" publish --members 0 --bytes 8
 refuses "option --members: '129' is not a whole number from 1 to 128" publish --members=129
 refuses "option --bytes: '3x' is not a whole number from 4 to 67108864" publish --bytes 3x
+refuses "option --pack-limit: '0' is not a whole number from 1 to 67108864" publish --pack-limit 0
 refuses "option --slots: '65' is not a whole number from 1 to 64" publish --slots 65
 refuses "option --rounds: '0' is not a whole number from 1 to 100000" publish --rounds 0
 refuses "options --members and --bytes: one is missing" publish --members 4
