@@ -61,6 +61,9 @@ typedef struct h2d_ple_step {
 H2D_API h2d_status_t h2d_ple_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				     const h2d_batch_t *batch, h2d_ple_step_t *step);
 
+/* As h2d_qsa_view(): what a graph of its consumers is recorded with. */
+H2D_API h2d_status_t h2d_ple_view(const h2d_runner_t *runner, uint32_t slot, h2d_ple_step_t *step);
+
 #ifdef __cplusplus
 }
 #endif

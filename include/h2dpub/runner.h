@@ -29,6 +29,11 @@ typedef struct h2d_group_declaration {
 	const char *name;
 	const h2d_member_declaration_t *members; /* in the order of the counts */
 	uint32_t num_members;
+	/*
+	 * The packed backend gives it no arena and copies its members one by one: for groups that
+	 * mostly publish one or two. The other backends do not read this.
+	 */
+	bool unpacked;
 } h2d_group_declaration_t;
 
 /* What a runner's KV cache and decode metadata are for. */

@@ -34,15 +34,9 @@ h2d_status_t h2d_batch_missing(const char *group, const h2d_batch_t *batch, cons
 /* The captured size that a decode of this batch replays; 0: none holds it. */
 static uint32_t captured_size(const h2d_runner_t *runner, const h2d_batch_t *batch)
 {
-	const h2d_runner_options_t *options = &runner->options;
-
 	if (batch->phase == H2D_PHASE_PREFILL)
 		return 0;
-	for (uint32_t i = 0; i < options->num_captured_batch_sizes; i++) {
-		if (options->captured_batch_sizes[i] >= batch->num_requests)
-			return options->captured_batch_sizes[i];
-	}
-	return 0;
+	return h2d_runner_captured_size(runner, batch->num_requests);
 }
 
 uint32_t h2d_batch_running_requests(const h2d_runner_t *runner, const h2d_batch_t *batch)
@@ -65,7 +59,7 @@ static uint32_t running_tokens(const h2d_runner_t *runner, const h2d_batch_t *ba
 	return sizes->running_requests * runner->options.query_length;
 }
 
-static int32_t cached_tokens(const h2d_batch_t *batch, uint32_t request)
+int32_t h2d_batch_cached(const h2d_batch_t *batch, uint32_t request)
 {
 	return batch->cached_tokens ? batch->cached_tokens[request] : 0;
 }
@@ -75,7 +69,7 @@ int32_t h2d_batch_scheduled(const h2d_runner_t *runner, const h2d_batch_t *batch
 	if (batch->scheduled_tokens)
 		return batch->scheduled_tokens[request];
 	if (batch->phase == H2D_PHASE_PREFILL)
-		return batch->context_lengths[request] - cached_tokens(batch, request);
+		return batch->context_lengths[request] - h2d_batch_cached(batch, request);
 	return (int32_t)runner->options.query_length;
 }
 
@@ -104,7 +98,7 @@ static h2d_status_t check_prefill_lengths(const h2d_runner_t *runner, const char
 					  const h2d_batch_t *batch, uint32_t request)
 {
 	const int32_t context = batch->context_lengths[request];
-	const int32_t cached = cached_tokens(batch, request);
+	const int32_t cached = h2d_batch_cached(batch, request);
 
 	if (context < 0 || (uint32_t)context > runner->options.max_model_length)
 		return h2d_batch_error(group, batch, request,

@@ -23,6 +23,9 @@ h2d_status_t h2d_batch_missing(const char *group, const h2d_batch_t *batch, cons
 /* The padded batch. */
 uint32_t h2d_batch_running_requests(const h2d_runner_t *runner, const h2d_batch_t *batch);
 
+/* The tokens of a request that its cache holds already. */
+int32_t h2d_batch_cached(const h2d_batch_t *batch, uint32_t request);
+
 /* The tokens that a request runs. The batch must have been measured. */
 int32_t h2d_batch_scheduled(const h2d_runner_t *runner, const h2d_batch_t *batch, uint32_t request);
 

@@ -139,6 +139,16 @@ h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
 	return status == H2D_STATUS_SUCCESS ? h2d_decode_check_rows(runner, group, batch) : status;
 }
 
+h2d_status_t h2d_decode_check_graph_requests(const h2d_runner_t *runner, const char *group,
+					     uint32_t graph_requests)
+{
+	if (graph_requests > runner->options.max_requests)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "%s: graph_requests %u is above max_requests %u", group,
+				 graph_requests, runner->options.max_requests);
+	return H2D_STATUS_SUCCESS;
+}
+
 /* Says which request an id belongs to that the block table has refused. */
 static h2d_status_t explain_ids(const h2d_runner_t *runner, const char *group,
 				const h2d_batch_t *batch, h2d_status_t refused)

@@ -30,6 +30,10 @@ h2d_status_t h2d_decode_check_rows(const h2d_runner_t *runner, const char *group
 h2d_status_t h2d_decode_check_contexts(const h2d_runner_t *runner, const char *group,
 				       const h2d_batch_t *batch, h2d_batch_sizes_t *sizes);
 
+/* OUT_OF_RANGE: a graph of more requests than the runner has room for. */
+h2d_status_t h2d_decode_check_graph_requests(const h2d_runner_t *runner, const char *group,
+					     uint32_t graph_requests);
+
 /*
  * Brings a table to the batch's rows, padded; on errors the table is as before. Errors of ids name
  * the request.

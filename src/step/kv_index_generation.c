@@ -6,6 +6,7 @@
 #include "hsa/device.h"
 #include "hsa/stream.h"
 #include "step/kv_index_generation.h"
+#include "step/runner.h"
 
 /* As in kernels/kv_indices.cl. */
 enum { WORKGROUP_SIZE = 256, PAGES_PER_WORKGROUP = 1024 };
@@ -19,15 +20,16 @@ typedef struct kv_indices_arguments {
 } kv_indices_arguments_t;
 
 /* The kernel may declare more than its own arguments: the compiler's hidden ones, left zero. */
-static h2d_status_t make_kernel_arguments(const h2d_kv_index_generation_description_t *description,
+static h2d_status_t make_kernel_arguments(const h2d_runner_t *runner,
+					  const h2d_kv_index_generation_description_t *description,
 					  h2d_kv_index_generation_t *generation)
 {
 	const kv_indices_arguments_t arguments = {
 		.kv_indices = generation->kv_indices,
 		.kv_indptr = description->kv_indptr,
 		.block_tables = description->block_tables,
-		.columns = description->block_table_columns,
-		.ratio = description->pages_per_block,
+		.columns = runner->block_table_columns,
+		.ratio = runner->pages_per_block,
 	};
 	size_t size = generation->dispatch.kernel.kernel_arguments_size;
 	h2d_status_t status;
@@ -57,24 +59,26 @@ static h2d_status_t allocate_kv_indices(size_t size, h2d_kv_index_generation_t *
 }
 
 h2d_status_t
-h2d_kv_index_generation_create(h2d_device_t *device,
+h2d_kv_index_generation_create(const h2d_runner_t *runner,
 			       const h2d_kv_index_generation_description_t *description,
 			       h2d_kv_index_generation_t *generation)
 {
 	const uint32_t workgroups =
-		(description->pages_per_request + PAGES_PER_WORKGROUP - 1) / PAGES_PER_WORKGROUP;
-	const size_t indices = (size_t)description->max_requests * description->pages_per_request;
+		(runner->pages_per_request + PAGES_PER_WORKGROUP - 1) / PAGES_PER_WORKGROUP;
+	const size_t indices = (size_t)description->max_requests * runner->pages_per_request;
 	h2d_status_t status;
 
 	*generation = (h2d_kv_index_generation_t){
-		.device = device,
+		.device = runner->device,
 		.inputs = {description->inputs[0], description->inputs[1]},
-		.dispatch = {
-			.grid_size = {workgroups * WORKGROUP_SIZE, 1, 1},
-			.workgroup_size = {WORKGROUP_SIZE, 1, 1},
-		},
+		.dispatch =
+			{
+				.grid_size = {workgroups * WORKGROUP_SIZE, 1, 1},
+				.workgroup_size = {WORKGROUP_SIZE, 1, 1},
+			},
 	};
-	status = h2d_device_get_kernel(device, "h2d_kv_indices", &generation->dispatch.kernel);
+	status = h2d_device_get_kernel(runner->device, "h2d_kv_indices",
+				       &generation->dispatch.kernel);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	if (description->kv_indices)
@@ -83,7 +87,7 @@ h2d_kv_index_generation_create(h2d_device_t *device,
 		status = allocate_kv_indices(indices * sizeof(int32_t), generation);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	status = make_kernel_arguments(description, generation);
+	status = make_kernel_arguments(runner, description, generation);
 	if (status != H2D_STATUS_SUCCESS)
 		h2d_kv_index_generation_destroy(generation);
 	return status;

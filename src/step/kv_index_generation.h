@@ -3,7 +3,7 @@
 #ifndef H2DPUB_SRC_STEP_KV_INDEX_GENERATION_H
 #define H2DPUB_SRC_STEP_KV_INDEX_GENERATION_H
 
-#include <h2dpub/publication.h>
+#include <h2dpub/runner.h>
 
 typedef struct h2d_kv_index_generation {
 	h2d_device_t *device;
@@ -16,11 +16,8 @@ typedef struct h2d_kv_index_generation {
 
 typedef struct h2d_kv_index_generation_description {
 	uint32_t max_requests;
-	uint32_t pages_per_request; /* at most */
-	uint32_t pages_per_block;
-	uint32_t block_table_columns;
 	const int32_t *kv_indptr;    /* device [max_requests + 1] */
-	const int32_t *block_tables; /* device [max_requests, block_table_columns] */
+	const int32_t *block_tables; /* device [max_requests, the runner's columns] */
 	h2d_buffer_t *inputs[2];     /* the buffers of the two; NULL: memory that is no buffer's */
 	int32_t *kv_indices;         /* device, of another one; NULL: allocated */
 } h2d_kv_index_generation_description_t;
@@ -30,7 +27,7 @@ typedef struct h2d_kv_index_generation_description {
  * same for every batch.
  */
 h2d_status_t
-h2d_kv_index_generation_create(h2d_device_t *device,
+h2d_kv_index_generation_create(const h2d_runner_t *runner,
 			       const h2d_kv_index_generation_description_t *description,
 			       h2d_kv_index_generation_t *generation);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "step/arguments.h"
 #include "step/decode_batch.h"
 #include "step/mha_decode.h"
 #include "step/runner.h"
@@ -33,13 +34,12 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 					      .rows = requests + 1},
 		[H2D_MHA_DECODE_POSITIONS] = {.name = "positions"},
 	};
-	const h2d_group_declaration_t declaration = {GROUP, members, H2D_MHA_DECODE_MEMBERS};
-	h2d_kv_index_generation_description_t description = {
-		.max_requests = runner->options.max_requests,
-		.pages_per_request = runner->pages_per_request,
-		.pages_per_block = runner->pages_per_block,
-		.block_table_columns = runner->block_table_columns,
+	const h2d_group_declaration_t declaration = {
+		.name = GROUP,
+		.members = members,
+		.num_members = H2D_MHA_DECODE_MEMBERS,
 	};
+	h2d_kv_index_generation_description_t generation;
 	h2d_buffer_t **buffers = mha_decode->members;
 	h2d_status_t status = h2d_slot_declare_members(slot, &declaration, buffers);
 
@@ -53,11 +53,13 @@ h2d_status_t h2d_mha_decode_create(const h2d_runner_t *runner, h2d_runner_slot_t
 					    &mha_decode->block_tables);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	description.inputs[0] = buffers[H2D_MHA_DECODE_KV_INDPTR];
-	description.inputs[1] = buffers[H2D_MHA_DECODE_BLOCK_TABLES];
-	description.kv_indptr = h2d_buffer_device(description.inputs[0]);
-	description.block_tables = h2d_buffer_device(description.inputs[1]);
-	return h2d_kv_index_generation_create(runner->device, &description,
+	generation = (h2d_kv_index_generation_description_t){
+		.max_requests = runner->options.max_requests,
+		.kv_indptr = h2d_buffer_device(buffers[H2D_MHA_DECODE_KV_INDPTR]),
+		.block_tables = h2d_buffer_device(buffers[H2D_MHA_DECODE_BLOCK_TABLES]),
+		.inputs = {buffers[H2D_MHA_DECODE_KV_INDPTR], buffers[H2D_MHA_DECODE_BLOCK_TABLES]},
+	};
+	return h2d_kv_index_generation_create(runner, &generation,
 					      &mha_decode->kv_index_generation);
 }
 
@@ -208,13 +210,10 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 	h2d_batch_sizes_t batch_sizes;
 	step_sizes_t sizes;
 	int32_t longest;
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mha_decode_prepare: %s is NULL",
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	if (runner->options.attention != H2D_ATTENTION_MHA)
 		return h2d_error(H2D_STATUS_INVALID_STATE,
 				 "mha_decode: the runner's attention is not MHA");
@@ -250,35 +249,15 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t check_slot(const h2d_runner_t *runner, uint32_t slot)
-{
-	if (slot >= runner->options.slots)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "mha_decode: slot %u is not in [0, %u)",
-				 slot, runner->options.slots);
-	return H2D_STATUS_SUCCESS;
-}
-
-static h2d_status_t check_graph_requests(const h2d_runner_t *runner, uint32_t graph_requests)
-{
-	if (graph_requests > runner->options.max_requests)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-				 "mha_decode: graph_requests %u is above max_requests %u",
-				 graph_requests, runner->options.max_requests);
-	return H2D_STATUS_SUCCESS;
-}
-
 h2d_status_t h2d_mha_decode_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_t *stream,
 					       uint32_t slot, uint32_t graph_requests)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_enqueue(__func__, runner, stream);
 
-	if (!runner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_mha_decode_enqueue_kv_indices: %s is NULL",
-				 !runner ? "runner" : "stream");
-	status = check_slot(runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
-		status = check_graph_requests(runner, graph_requests);
+		status = h2d_arguments_check_slot(GROUP, runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_decode_check_graph_requests(runner, GROUP, graph_requests);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	return h2d_kv_index_generation_enqueue(&runner->slots[slot].mha_decode.kv_index_generation,
@@ -288,12 +267,10 @@ h2d_status_t h2d_mha_decode_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_
 h2d_status_t h2d_mha_decode_view(const h2d_runner_t *runner, uint32_t slot,
 				 h2d_mha_decode_step_t *step)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_view(__func__, runner, step);
 
-	if (!runner || !step)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mha_decode_view: %s is NULL",
-				 !runner ? "runner" : "step");
-	status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_arguments_check_slot(GROUP, runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		*step = view_of_slot(runner, slot);
 	return status;

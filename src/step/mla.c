@@ -4,7 +4,6 @@
 
 #include "error.h"
 #include "step/runner.h"
-#include "step/serving_groups.h"
 
 static const h2d_mla_member_t decode_members[] = {
 	H2D_MLA_SLOT_MAPPING,	   H2D_MLA_CONTEXT_LENS,
@@ -22,14 +21,14 @@ static const h2d_mla_member_t prefill_members[] = {
 #define COUNT(members) (sizeof(members) / sizeof((members)[0]))
 
 /* Finds or allocates the buffers of a group and makes it, without the members that are left out. */
-static h2d_status_t create_group(const h2d_runner_t *runner, h2d_runner_slot_t *slot,
-				 const char *name, const h2d_member_declaration_t all[],
+static h2d_status_t create_group(h2d_runner_slot_t *slot, const char *name,
+				 const h2d_member_declaration_t all[],
 				 const h2d_mla_member_t chosen[], size_t num_chosen, h2d_mla_t *mla,
 				 h2d_group_t **group)
 {
 	h2d_member_declaration_t members[H2D_MLA_MEMBERS];
 	h2d_buffer_t *buffers[H2D_MLA_MEMBERS];
-	h2d_group_declaration_t declaration = {.name = name, .members = members};
+	h2d_group_declaration_t declaration = {.name = name, .members = members, .unpacked = true};
 	uint32_t next = 0;
 	h2d_status_t status;
 
@@ -37,7 +36,7 @@ static h2d_status_t create_group(const h2d_runner_t *runner, h2d_runner_slot_t *
 		if (all[chosen[i]].name)
 			members[declaration.num_members++] = all[chosen[i]];
 	}
-	status = h2d_serving_group_declare_unpacked(runner, slot, &declaration, buffers, group);
+	status = h2d_slot_declare_group(slot, &declaration, buffers, group);
 	for (size_t i = 0; i < num_chosen && status == H2D_STATUS_SUCCESS; i++) {
 		if (all[chosen[i]].name)
 			mla->members[chosen[i]] = buffers[next++];
@@ -80,12 +79,12 @@ h2d_status_t h2d_mla_create(const h2d_runner_t *runner, h2d_runner_slot_t *slot,
 		all[H2D_MLA_CU_SEQLEN_KE] =
 			(h2d_member_declaration_t){"cu_seqlen_ke", int32, tokens, 0, 0};
 	}
-	status = create_group(runner, slot, "mla_decode", all, decode_members,
-			      COUNT(decode_members), mla, &mla->decode);
+	status = create_group(slot, "mla_decode", all, decode_members, COUNT(decode_members), mla,
+			      &mla->decode);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	return create_group(runner, slot, "mla_prefill", all, prefill_members,
-			    COUNT(prefill_members), mla, &mla->prefill);
+	return create_group(slot, "mla_prefill", all, prefill_members, COUNT(prefill_members), mla,
+			    &mla->prefill);
 }
 
 h2d_status_t h2d_mla_check_runner(const h2d_runner_t *runner)

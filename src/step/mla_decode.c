@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "step/arguments.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
 
@@ -176,14 +177,10 @@ h2d_status_t h2d_mla_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 	h2d_batch_sizes_t sizes;
 	mla_step_t made;
 	int32_t longest;
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mla_decode_prepare: %s is NULL",
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
-	status = h2d_mla_check_runner(runner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_mla_check_runner(runner);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_decode_check(runner, GROUP, batch, &sizes);
 	if (status != H2D_STATUS_SUCCESS)
@@ -221,15 +218,6 @@ h2d_status_t h2d_mla_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 
 /* ---- graph capture, and the fixed addresses -------------------------------------------------- */
 
-static h2d_status_t check_graph_requests(const h2d_runner_t *runner, uint32_t graph_requests)
-{
-	if (graph_requests > runner->options.max_requests)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-				 "mla_decode: graph_requests %u is above max_requests %u",
-				 graph_requests, runner->options.max_requests);
-	return H2D_STATUS_SUCCESS;
-}
-
 /* One page of one token for each request. */
 static void write_capture(const h2d_mla_t *mla, uint32_t graph_requests)
 {
@@ -250,15 +238,12 @@ h2d_status_t h2d_mla_decode_prepare_capture(h2d_runner_t *runner, h2d_stream_t *
 					    uint32_t graph_requests, h2d_mla_decode_step_t *step)
 {
 	const h2d_mla_t *mla;
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_enqueue(__func__, runner, stream);
 
-	if (!runner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_mla_decode_prepare_capture: %s is NULL",
-				 !runner ? "runner" : "stream");
-	status = h2d_mla_check_runner(runner);
 	if (status == H2D_STATUS_SUCCESS)
-		status = check_graph_requests(runner, graph_requests);
+		status = h2d_mla_check_runner(runner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_decode_check_graph_requests(runner, GROUP, graph_requests);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	mla = &runner->slots[runner->slot].mla;
@@ -282,24 +267,20 @@ h2d_status_t h2d_mla_decode_prepare_capture(h2d_runner_t *runner, h2d_stream_t *
 
 static h2d_status_t check_slot(const h2d_runner_t *runner, uint32_t slot)
 {
-	if (slot >= runner->options.slots)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "mla_decode: slot %u is not in [0, %u)",
-				 slot, runner->options.slots);
-	return h2d_mla_check_runner(runner);
+	h2d_status_t status = h2d_arguments_check_slot(GROUP, runner, slot);
+
+	return status == H2D_STATUS_SUCCESS ? h2d_mla_check_runner(runner) : status;
 }
 
 h2d_status_t h2d_mla_decode_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_t *stream,
 					       uint32_t slot, uint32_t graph_requests)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_enqueue(__func__, runner, stream);
 
-	if (!runner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_mla_decode_enqueue_kv_indices: %s is NULL",
-				 !runner ? "runner" : "stream");
-	status = check_slot(runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
-		status = check_graph_requests(runner, graph_requests);
+		status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_decode_check_graph_requests(runner, GROUP, graph_requests);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	return h2d_kv_index_generation_enqueue(&runner->slots[slot].mha_decode.kv_index_generation,
@@ -309,12 +290,10 @@ h2d_status_t h2d_mla_decode_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_
 h2d_status_t h2d_mla_decode_view(const h2d_runner_t *runner, uint32_t slot,
 				 h2d_mla_decode_step_t *step)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_view(__func__, runner, step);
 
-	if (!runner || !step)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mla_decode_view: %s is NULL",
-				 !runner ? "runner" : "step");
-	status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_slot(runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		*step = view_of_slot(runner, slot);
 	return status;

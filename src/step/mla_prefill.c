@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* MLA prefill metadata: the pages of cached contexts, and the prefixes of sparse attention. */
 #include "error.h"
+#include "step/arguments.h"
 #include "step/batch.h"
 #include "step/runner.h"
 
@@ -14,11 +15,6 @@ typedef struct prefill_shape {
 	bool paged;
 	bool sparse;
 } prefill_shape_t;
-
-static uint32_t cached_tokens(const h2d_batch_t *batch, uint32_t request)
-{
-	return batch->cached_tokens ? (uint32_t)batch->cached_tokens[request] : 0;
-}
 
 static h2d_status_t measure(const h2d_runner_t *runner, const h2d_batch_t *batch,
 			    prefill_shape_t *shape)
@@ -47,7 +43,7 @@ static h2d_status_t measure(const h2d_runner_t *runner, const h2d_batch_t *batch
 			shape->max_context_length = context;
 		if (scheduled > shape->max_query_length)
 			shape->max_query_length = scheduled;
-		if (cached_tokens(batch, i) > 0)
+		if (h2d_batch_cached(batch, i) > 0)
 			shape->paged = true;
 	}
 	shape->sparse = runner->options.index_topk > 0 &&
@@ -93,8 +89,8 @@ static void write_tokens(const h2d_runner_t *runner, const h2d_mla_t *mla, const
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		const uint32_t context = (uint32_t)batch->context_lengths[i];
 
-		for (uint32_t visible = cached_tokens(batch, i) + 1; visible <= context;
-		     visible++) {
+		for (uint32_t visible = (uint32_t)h2d_batch_cached(batch, i) + 1;
+		     visible <= context; visible++) {
 			ks[token] = base;
 			ke[token] = base + (int32_t)visible;
 			batch_ids[token] = (int32_t)i;
@@ -153,14 +149,10 @@ h2d_status_t h2d_mla_prefill_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 {
 	prefill_shape_t shape;
 	const h2d_mla_t *mla;
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mla_prefill_prepare: %s is NULL",
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
-	status = measure(runner, batch, &shape);
+	if (status == H2D_STATUS_SUCCESS)
+		status = measure(runner, batch, &shape);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	mla = &runner->slots[runner->slot].mla;

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "error.h"
+#include "step/arguments.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
-#include "step/serving_groups.h"
 
 #define GROUP "mrope"
 
@@ -24,12 +24,12 @@ h2d_status_t h2d_mrope_create(const h2d_runner_t *runner, h2d_runner_slot_t *slo
 		.name = GROUP,
 		.members = &member,
 		.num_members = 1,
+		.unpacked = true,
 	};
 
 	if (!runner->options.mrope)
 		return H2D_STATUS_SUCCESS;
-	return h2d_serving_group_declare_unpacked(runner, slot, &declaration, &mrope->positions,
-						  &mrope->group);
+	return h2d_slot_declare_group(slot, &declaration, &mrope->positions, &mrope->group);
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
@@ -102,7 +102,7 @@ static int64_t *write_prefill_plane(const h2d_batch_t *batch, uint32_t axis, int
 {
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		const int64_t *given = batch->mrope_positions ? batch->mrope_positions[i] : NULL;
-		const int64_t first = batch->cached_tokens ? batch->cached_tokens[i] : 0;
+		const int64_t first = h2d_batch_cached(batch, i);
 		const int64_t tokens = batch->context_lengths[i] - first;
 
 		if (given)
@@ -149,14 +149,10 @@ h2d_status_t h2d_mrope_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const
 	h2d_batch_sizes_t sizes;
 	const h2d_mrope_t *mrope;
 	int64_t count;
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mrope_prepare: %s is NULL",
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
-	status = check_batch(runner, batch, &sizes);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_batch(runner, batch, &sizes);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	mrope = &runner->slots[runner->slot].mrope;
@@ -178,15 +174,12 @@ h2d_status_t h2d_mrope_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const
 
 h2d_status_t h2d_mrope_view(const h2d_runner_t *runner, uint32_t slot, h2d_mrope_step_t *step)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_view(__func__, runner, step);
 
-	if (!runner || !step)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_mrope_view: %s is NULL",
-				 !runner ? "runner" : "step");
-	if (slot >= runner->options.slots)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "mrope: slot %u is not in [0, %u)", slot,
-				 runner->options.slots);
-	status = check_runner(runner);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_arguments_check_slot(GROUP, runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_runner(runner);
 	if (status == H2D_STATUS_SUCCESS)
 		*step = (h2d_mrope_step_t){
 			.slot = slot,

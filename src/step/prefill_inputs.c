@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The prefill_inputs group: what attention reads in a prefill, and ordinary positions. */
 #include "error.h"
+#include "step/arguments.h"
 #include "step/batch.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
@@ -40,8 +41,16 @@ static h2d_status_t declare_groups(const h2d_runner_t *runner, h2d_runner_slot_t
 		{"seq_starts", sizeof(int32_t), requests, 0, H2D_COUNT_ROWS},
 		{"positions", sizeof(int64_t), tokens, 0, H2D_COUNT_ROWS},
 	};
-	const h2d_group_declaration_t mirrors = {"prefill", members, H2D_PREFILL_POSITIONS};
-	const h2d_group_declaration_t positions = {"positions", &members[H2D_PREFILL_POSITIONS], 1};
+	const h2d_group_declaration_t mirrors = {
+		.name = "prefill",
+		.members = members,
+		.num_members = H2D_PREFILL_POSITIONS,
+	};
+	const h2d_group_declaration_t positions = {
+		.name = "positions",
+		.members = &members[H2D_PREFILL_POSITIONS],
+		.num_members = 1,
+	};
 	h2d_status_t status =
 		h2d_slot_declare_group(slot, &mirrors, inputs->members, &inputs->mirrors);
 
@@ -78,16 +87,12 @@ h2d_status_t h2d_prefill_inputs_create_kernels(const h2d_runner_t *runner, h2d_r
 {
 	const h2d_kv_index_generation_description_t description = {
 		.max_requests = runner->options.max_requests,
-		.pages_per_request = runner->pages_per_request,
-		.pages_per_block = runner->pages_per_block,
-		.block_table_columns = runner->block_table_columns,
 		.kv_indptr = inputs->kv_indptr,
 		.block_tables = h2d_buffer_device(inputs->members[H2D_PREFILL_BLOCK_TABLES]),
 		.kv_indices = slot->mha_decode.kv_index_generation.kv_indices,
 	};
 
-	return h2d_kv_index_generation_create(runner->device, &description,
-					      &inputs->kv_index_generation);
+	return h2d_kv_index_generation_create(runner, &description, &inputs->kv_index_generation);
 }
 
 void h2d_prefill_inputs_destroy(h2d_prefill_inputs_t *inputs)
@@ -99,11 +104,6 @@ void h2d_prefill_inputs_destroy(h2d_prefill_inputs_t *inputs)
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
-
-static int32_t cached_tokens(const h2d_batch_t *batch, uint32_t request)
-{
-	return batch->cached_tokens ? batch->cached_tokens[request] : 0;
-}
 
 /* Prefix sums of contexts are int32. */
 static h2d_status_t check_keys(const h2d_batch_t *batch)
@@ -124,7 +124,7 @@ static h2d_status_t check_keys(const h2d_batch_t *batch)
 static bool has_cached(const h2d_batch_t *batch)
 {
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
-		if (cached_tokens(batch, i) > 0)
+		if (h2d_batch_cached(batch, i) > 0)
 			return true;
 	}
 	return false;
@@ -171,7 +171,7 @@ static void write_tokens(const h2d_runner_t *runner, const h2d_prefill_inputs_t 
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		const int32_t *ids = has_slots ? h2d_decode_block_ids(batch, i) : NULL;
 
-		for (int32_t p = cached_tokens(batch, i); p < batch->context_lengths[i]; p++) {
+		for (int32_t p = h2d_batch_cached(batch, i); p < batch->context_lengths[i]; p++) {
 			*slot_mapping++ =
 				ids ? h2d_mla_kv_slot(&runner->options, ids, (uint32_t)p) : -1;
 			if (!runner->options.mrope)
@@ -191,7 +191,7 @@ static void write_contexts(const h2d_prefill_inputs_t *inputs, production_t *pro
 	for (uint32_t i = 0; i < production->sizes.running_requests; i++) {
 		const int32_t context = i < batch->num_requests ? batch->context_lengths[i] : 0;
 		const int32_t query =
-			i < batch->num_requests ? context - cached_tokens(batch, i) : 0;
+			i < batch->num_requests ? context - h2d_batch_cached(batch, i) : 0;
 
 		context_lens[i] = context;
 		cu_seqlens_k[i + 1] = cu_seqlens_k[i] + context;
@@ -209,7 +209,7 @@ static void write_cached(const h2d_prefill_inputs_t *inputs, const h2d_batch_t *
 	int32_t *seq_starts = host_of(inputs, H2D_PREFILL_SEQ_STARTS);
 
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
-		num_cached_tokens[i] = cached_tokens(batch, i);
+		num_cached_tokens[i] = h2d_batch_cached(batch, i);
 		seq_starts[i] = 0;
 	}
 }
@@ -336,15 +336,10 @@ h2d_status_t h2d_prefill_inputs_prepare(h2d_runner_t *runner, h2d_stream_t *stre
 					const h2d_batch_t *batch, h2d_prefill_inputs_step_t *step)
 {
 	production_t production = {0};
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_prefill_inputs_prepare: %s is NULL",
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
-	status = validate(runner, batch, &production);
+	if (status == H2D_STATUS_SUCCESS)
+		status = validate(runner, batch, &production);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_producer_run(runner->prefill_inputs_producer, stream, &production);
 	if (status == H2D_STATUS_SUCCESS && step)
@@ -357,12 +352,10 @@ h2d_status_t h2d_prefill_inputs_enqueue_kv_indices(h2d_runner_t *runner, h2d_str
 {
 	const h2d_prefill_inputs_t *inputs;
 	page_prefix_arguments_t arguments;
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_enqueue(__func__, runner, stream);
 
-	if (!runner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_prefill_inputs_enqueue_kv_indices: %s is NULL",
-				 !runner ? "runner" : "stream");
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	if (slot >= runner->options.slots || running_requests > runner->options.max_requests)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 GROUP ": slot %u is not in [0, %u), or running_requests %u are "

@@ -4,9 +4,9 @@
 
 #include "error.h"
 #include "hsa/stream.h"
+#include "step/arguments.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
-#include "step/serving_groups.h"
 
 #define QSA "qsa"
 #define PLE "ple"
@@ -31,18 +31,26 @@ static h2d_status_t create_groups(const h2d_runner_t *runner, h2d_runner_slot_t 
 	const h2d_member_declaration_t ple_member = {"ple_has_initial_state", sizeof(bool),
 						     runner->options.max_requests, 0,
 						     H2D_COUNT_ROWS};
-	const h2d_group_declaration_t qsa = {QSA, qsa_members, 2};
-	const h2d_group_declaration_t ple = {PLE, &ple_member, 1};
+	const h2d_group_declaration_t qsa = {
+		.name = QSA,
+		.members = qsa_members,
+		.num_members = 2,
+		.unpacked = true,
+	};
+	const h2d_group_declaration_t ple = {
+		.name = PLE,
+		.members = &ple_member,
+		.num_members = 1,
+		.unpacked = true,
+	};
 	h2d_buffer_t *members[2];
-	h2d_status_t status =
-		h2d_serving_group_declare_unpacked(runner, slot, &qsa, members, &ragged->qsa);
+	h2d_status_t status = h2d_slot_declare_group(slot, &qsa, members, &ragged->qsa);
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	ragged->token_to_req = members[0];
 	ragged->logical_positions = members[1];
-	return h2d_serving_group_declare_unpacked(runner, slot, &ple, &ragged->has_initial_state,
-						  &ragged->ple);
+	return h2d_slot_declare_group(slot, &ple, &ragged->has_initial_state, &ragged->ple);
 }
 
 h2d_status_t h2d_ragged_create(const h2d_runner_t *runner, h2d_runner_slot_t *slot,
@@ -87,14 +95,10 @@ static h2d_status_t check_batch(const h2d_runner_t *runner, const char *group,
 				const h2d_stream_t *stream, const h2d_batch_t *batch,
 				h2d_batch_sizes_t *sizes)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_prepare(group, runner, stream, batch);
 
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "%s: %s is NULL", group,
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
-	status = check_runner(runner, group);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_runner(runner, group);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	return batch->phase == H2D_PHASE_PREFILL
@@ -107,7 +111,7 @@ static int64_t first_position(const h2d_runner_t *runner, const h2d_batch_t *bat
 			      uint32_t request)
 {
 	if (batch->phase == H2D_PHASE_PREFILL)
-		return batch->cached_tokens ? batch->cached_tokens[request] : 0;
+		return h2d_batch_cached(batch, request);
 	return h2d_decode_context(batch, request) - runner->options.query_length;
 }
 
@@ -173,12 +177,11 @@ h2d_status_t h2d_qsa_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const h
 	return H2D_STATUS_SUCCESS;
 }
 
-static h2d_status_t check_slot(const h2d_runner_t *runner, uint32_t slot)
+static h2d_status_t check_slot(const h2d_runner_t *runner, const char *group, uint32_t slot)
 {
-	if (slot >= runner->options.slots)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE, QSA ": slot %u is not in [0, %u)", slot,
-				 runner->options.slots);
-	return check_runner(runner, QSA);
+	h2d_status_t status = h2d_arguments_check_slot(group, runner, slot);
+
+	return status == H2D_STATUS_SUCCESS ? check_runner(runner, group) : status;
 }
 
 h2d_status_t h2d_qsa_enqueue_compressed_slots(h2d_runner_t *runner, h2d_stream_t *stream,
@@ -195,7 +198,7 @@ h2d_status_t h2d_qsa_enqueue_compressed_slots(h2d_runner_t *runner, h2d_stream_t
 				 !runner   ? "runner"
 				 : !stream ? "stream"
 					   : "slot_mapping");
-	status = check_slot(runner, slot);
+	status = check_slot(runner, QSA, slot);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	if (tokens > runner->options.max_tokens || ratio == 0)
@@ -220,12 +223,10 @@ h2d_status_t h2d_qsa_enqueue_compressed_slots(h2d_runner_t *runner, h2d_stream_t
 
 h2d_status_t h2d_qsa_view(const h2d_runner_t *runner, uint32_t slot, h2d_qsa_step_t *step)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_view(__func__, runner, step);
 
-	if (!runner || !step)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_qsa_view: %s is NULL",
-				 !runner ? "runner" : "step");
-	status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_slot(runner, QSA, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		*step = view_of_slot(runner, slot);
 	return status;
@@ -258,6 +259,21 @@ h2d_status_t h2d_ple_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const h
 			.slot = runner->slot,
 			.num_requests = sizes.requests,
 			.has_initial_state = h2d_buffer_device(ragged->has_initial_state),
+		};
+	return status;
+}
+
+h2d_status_t h2d_ple_view(const h2d_runner_t *runner, uint32_t slot, h2d_ple_step_t *step)
+{
+	h2d_status_t status = h2d_arguments_check_view(__func__, runner, step);
+
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_slot(runner, PLE, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		*step = (h2d_ple_step_t){
+			.slot = slot,
+			.has_initial_state =
+				h2d_buffer_device(runner->slots[slot].ragged.has_initial_state),
 		};
 	return status;
 }

@@ -13,16 +13,8 @@
 /* The library's groups, then the caller's. */
 static h2d_status_t create_groups(const h2d_runner_t *runner, h2d_runner_slot_t *slot)
 {
-	h2d_status_t status = h2d_token_inputs_create(runner, slot, &slot->token_inputs);
+	h2d_status_t status = h2d_serving_groups_create(runner, slot);
 
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_prefill_inputs_create(runner, slot, &slot->prefill_inputs);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_mha_decode_create(runner, slot, &slot->mha_decode);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_prefill_inputs_create_kernels(runner, slot, &slot->prefill_inputs);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_serving_groups_create(runner, slot);
 	for (uint32_t i = 0; i < runner->options.num_groups && status == H2D_STATUS_SUCCESS; i++) {
 		h2d_group_t *group;
 
@@ -51,8 +43,6 @@ static h2d_status_t create_slot(h2d_runner_t *runner, uint32_t index)
 		status = create_groups(runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_owner_select_transports(slot->owner);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_serving_groups_create_unpacked(runner, slot);
 	return status;
 }
 
@@ -81,10 +71,7 @@ static h2d_status_t destroy_slot(h2d_runner_slot_t *slot)
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	h2d_token_inputs_destroy(&slot->token_inputs);
-	h2d_prefill_inputs_destroy(&slot->prefill_inputs);
 	h2d_serving_groups_destroy(slot);
-	h2d_mha_decode_destroy(&slot->mha_decode);
 	h2d_slot_free_lists(slot);
 	*slot = (h2d_runner_slot_t){0};
 	return H2D_STATUS_SUCCESS;
@@ -237,13 +224,20 @@ h2d_status_t h2d_runner_buffer(const h2d_runner_t *runner, const char *name, h2d
 	return H2D_STATUS_SUCCESS;
 }
 
-uint32_t h2d_runner_graph_requests(const h2d_runner_t *runner, uint32_t num_requests)
+uint32_t h2d_runner_captured_size(const h2d_runner_t *runner, uint32_t num_requests)
 {
 	for (uint32_t i = 0; i < runner->options.num_captured_batch_sizes; i++) {
 		if (runner->captured_batch_sizes[i] >= num_requests)
 			return runner->captured_batch_sizes[i];
 	}
-	return num_requests;
+	return 0;
+}
+
+uint32_t h2d_runner_graph_requests(const h2d_runner_t *runner, uint32_t num_requests)
+{
+	const uint32_t captured = h2d_runner_captured_size(runner, num_requests);
+
+	return captured ? captured : num_requests;
 }
 
 /*

@@ -31,6 +31,9 @@ struct h2d_runner {
 	h2d_producer_t *prefill_inputs_producer;
 };
 
+/* The smallest captured batch size that holds num_requests; 0: none does. */
+uint32_t h2d_runner_captured_size(const h2d_runner_t *runner, uint32_t num_requests);
+
 /* Frees all producers that were declared. */
 void h2d_runner_free_producers(h2d_runner_t *runner);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "publish/owner.h"
 
 h2d_buffer_t *h2d_slot_find_buffer(const h2d_runner_slot_t *slot, const char *name)
 {
@@ -140,6 +141,9 @@ h2d_status_t h2d_slot_declare_group(h2d_runner_slot_t *slot,
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_slot_add_group(slot, declaration->name, found,
 					    declaration->num_members, group);
+	if (status == H2D_STATUS_SUCCESS && declaration->unpacked &&
+	    slot->owner->backend == H2D_BACKEND_PACKED)
+		status = h2d_group_use_transport(*group, H2D_BACKEND_DIRECT, NULL);
 	if (members && status == H2D_STATUS_SUCCESS)
 		memcpy(members, found, declaration->num_members * sizeof(*found));
 	free(found);

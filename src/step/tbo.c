@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "error.h"
+#include "step/arguments.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
-#include "step/serving_groups.h"
 
 #define GROUP "tbo"
 
@@ -79,19 +79,13 @@ static h2d_status_t create_half(const h2d_runner_t *runner, h2d_runner_slot_t *s
 		.name = name,
 		.members = members,
 		.num_members = declare_members(runner, index, members, kinds, names),
+		.unpacked = mla,
 	};
-	h2d_kv_index_generation_description_t description = {
-		.max_requests = max_half(runner),
-		.pages_per_request = runner->pages_per_request,
-		.pages_per_block = runner->pages_per_block,
-		.block_table_columns = runner->block_table_columns,
-	};
+	h2d_kv_index_generation_description_t generation;
 	h2d_status_t status;
 
 	snprintf(name, sizeof(name), "ub%u_%s_metadata", index, mla ? "mla" : "mha");
-	status = mla ? h2d_serving_group_declare_unpacked(runner, slot, &declaration, buffers,
-							  &half->group)
-		     : h2d_slot_declare_group(slot, &declaration, buffers, &half->group);
+	status = h2d_slot_declare_group(slot, &declaration, buffers, &half->group);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	for (uint32_t i = 0; i < declaration.num_members; i++)
@@ -100,12 +94,13 @@ static h2d_status_t create_half(const h2d_runner_t *runner, h2d_runner_slot_t *s
 					    &half->block_tables);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	description.inputs[0] = half->members[H2D_TBO_KV_INDPTR];
-	description.inputs[1] = half->members[H2D_TBO_BLOCK_TABLES];
-	description.kv_indptr = h2d_buffer_device(description.inputs[0]);
-	description.block_tables = h2d_buffer_device(description.inputs[1]);
-	return h2d_kv_index_generation_create(runner->device, &description,
-					      &half->kv_index_generation);
+	generation = (h2d_kv_index_generation_description_t){
+		.max_requests = max_half(runner),
+		.kv_indptr = h2d_buffer_device(half->members[H2D_TBO_KV_INDPTR]),
+		.block_tables = h2d_buffer_device(half->members[H2D_TBO_BLOCK_TABLES]),
+		.inputs = {half->members[H2D_TBO_KV_INDPTR], half->members[H2D_TBO_BLOCK_TABLES]},
+	};
+	return h2d_kv_index_generation_create(runner, &generation, &half->kv_index_generation);
 }
 
 h2d_status_t h2d_tbo_create(const h2d_runner_t *runner, h2d_runner_slot_t *slot, h2d_tbo_t *tbo)
@@ -340,14 +335,10 @@ h2d_status_t h2d_tbo_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const h
 	share_t shares[H2D_TBO_SUB_BATCHES];
 	int32_t longest[H2D_TBO_SUB_BATCHES];
 	h2d_batch_sizes_t sizes;
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_tbo_prepare: %s is NULL",
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
-	status = check_batch(runner, batch, &sizes);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_batch(runner, batch, &sizes);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	split(runner, batch, &sizes, shares);
@@ -374,22 +365,18 @@ h2d_status_t h2d_tbo_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const h
 
 static h2d_status_t check_slot(const h2d_runner_t *runner, uint32_t slot)
 {
-	if (slot >= runner->options.slots)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE, GROUP ": slot %u is not in [0, %u)", slot,
-				 runner->options.slots);
-	return check_runner(runner);
+	h2d_status_t status = h2d_arguments_check_slot(GROUP, runner, slot);
+
+	return status == H2D_STATUS_SUCCESS ? check_runner(runner) : status;
 }
 
 h2d_status_t h2d_tbo_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_t *stream, uint32_t slot,
 					uint32_t sub_batch, uint32_t running_requests)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_enqueue(__func__, runner, stream);
 
-	if (!runner || !stream)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
-				 "h2d_tbo_enqueue_kv_indices: %s is NULL",
-				 !runner ? "runner" : "stream");
-	status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_slot(runner, slot);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	if (sub_batch >= H2D_TBO_SUB_BATCHES)
@@ -406,12 +393,10 @@ h2d_status_t h2d_tbo_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_t *stre
 
 h2d_status_t h2d_tbo_view(const h2d_runner_t *runner, uint32_t slot, h2d_tbo_step_t *step)
 {
-	h2d_status_t status;
+	h2d_status_t status = h2d_arguments_check_view(__func__, runner, step);
 
-	if (!runner || !step)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_tbo_view: %s is NULL",
-				 !runner ? "runner" : "step");
-	status = check_slot(runner, slot);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_slot(runner, slot);
 	if (status == H2D_STATUS_SUCCESS)
 		*step = view_of_slot(runner, slot);
 	return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The token_inputs group: its parts published together or one by one, then their consumers fed. */
 #include "error.h"
+#include "step/arguments.h"
 #include "step/runner.h"
 
 /* A part's members are consecutive among the group's. */
@@ -294,17 +295,6 @@ h2d_status_t h2d_token_inputs_create_producers(h2d_runner_t *runner)
 
 /* ---- the interface --------------------------------------------------------------------------- */
 
-static h2d_status_t check_arguments(const char *function, const h2d_runner_t *runner,
-				    const h2d_stream_t *stream, const h2d_batch_t *batch)
-{
-	if (!runner || !stream || !batch)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "%s: %s is NULL", function,
-				 !runner   ? "runner"
-				 : !stream ? "stream"
-					   : "batch");
-	return H2D_STATUS_SUCCESS;
-}
-
 static h2d_status_t begin_production(const h2d_runner_t *runner, const char *group,
 				     const h2d_batch_t *batch, production_t *production)
 {
@@ -327,7 +317,7 @@ h2d_status_t h2d_token_inputs_prepare(h2d_runner_t *runner, h2d_stream_t *stream
 				      const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
 	production_t production = {0};
-	h2d_status_t status = check_arguments("h2d_token_inputs_prepare", runner, stream, batch);
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
 	if (status == H2D_STATUS_SUCCESS)
 		status = begin_production(runner, "token_inputs", batch, &production);
@@ -398,7 +388,7 @@ static h2d_status_t prepare_part(h2d_runner_t *runner, h2d_stream_t *stream,
 h2d_status_t h2d_sampling_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				  const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
-	h2d_status_t status = check_arguments("h2d_sampling_prepare", runner, stream, batch);
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
 	return status == H2D_STATUS_SUCCESS
 		       ? prepare_part(runner, stream, H2D_PART_SAMPLING, batch, step)
@@ -408,7 +398,7 @@ h2d_status_t h2d_sampling_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 h2d_status_t h2d_query_prefix_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				      const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
-	h2d_status_t status = check_arguments("h2d_query_prefix_prepare", runner, stream, batch);
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
 	return status == H2D_STATUS_SUCCESS
 		       ? prepare_part(runner, stream, H2D_PART_QUERY_PREFIX, batch, step)
@@ -418,7 +408,7 @@ h2d_status_t h2d_query_prefix_prepare(h2d_runner_t *runner, h2d_stream_t *stream
 h2d_status_t h2d_input_ids_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				   const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
-	h2d_status_t status = check_arguments("h2d_input_ids_prepare", runner, stream, batch);
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
 	return status == H2D_STATUS_SUCCESS
 		       ? prepare_part(runner, stream, H2D_PART_INPUT_IDS, batch, step)
@@ -428,7 +418,7 @@ h2d_status_t h2d_input_ids_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 h2d_status_t h2d_verification_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				      const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
-	h2d_status_t status = check_arguments("h2d_verification_prepare", runner, stream, batch);
+	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
@@ -449,13 +439,12 @@ h2d_status_t h2d_token_inputs_view(const h2d_runner_t *runner, uint32_t slot,
 				   h2d_token_inputs_step_t *step)
 {
 	const h2d_token_inputs_t *inputs;
+	h2d_status_t status = h2d_arguments_check_view(__func__, runner, step);
 
-	if (!runner || !step)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "h2d_token_inputs_view: %s is NULL",
-				 !runner ? "runner" : "step");
-	if (slot >= runner->options.slots)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "token_inputs: slot %u is not in [0, %u)",
-				 slot, runner->options.slots);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_arguments_check_slot("token_inputs", runner, slot);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	inputs = &runner->slots[slot].token_inputs;
 	*step = (h2d_token_inputs_step_t){
 		.slot = slot,

@@ -210,8 +210,8 @@ static const h2d_member_declaration_t lora_members[] = {
 };
 /* What the producer writes, and what is published together. */
 static const h2d_group_declaration_t lora_groups[] = {
-	{"lora_sources", lora_members, 2},
-	{"lora", lora_members, 3},
+	{.name = "lora_sources", .members = lora_members, .num_members = 2},
+	{.name = "lora", .members = lora_members, .num_members = 3},
 };
 
 typedef struct lora_batch {
@@ -295,6 +295,36 @@ START_TEST(group_of_the_caller_is_published_in_every_slot)
 	check_success(h2d_runner_group(world.runner, "lora", &group));
 	ck_assert_int_eq(h2d_group_transport(group), serving_backend(_i));
 	serving_world_destroy(&world);
+}
+END_TEST
+
+/* Its members would fill an arena; a selection after a rebuild gives it none either. */
+START_TEST(unpacked_group_of_the_caller_gets_no_arena)
+{
+	const h2d_backend_t expected[] = {H2D_BACKEND_DIRECT, H2D_BACKEND_DIRECT, H2D_BACKEND_PULL};
+	const h2d_group_declaration_t unpacked = {
+		.name = "lora",
+		.members = lora_members,
+		.num_members = 3,
+		.unpacked = true,
+	};
+	h2d_runner_options_t with_group = options;
+	h2d_runner_t *runner = NULL;
+	h2d_group_t *group;
+
+	with_group.slots = 1;
+	with_group.groups = &unpacked;
+	with_group.num_groups = 1;
+	with_group.backend = h2d_backend_name((h2d_backend_t)_i);
+	check_success(h2d_runner_create(fixture_device, &with_group, &runner));
+	check_success(h2d_runner_group(runner, "lora", &group));
+	for (int selection = 0; selection < 2; selection++) {
+		ck_assert_int_eq(h2d_group_transport(group), expected[_i]);
+		ck_assert_ptr_null(h2d_group_fallback_reason(group));
+		check_success(h2d_owner_rebuild(h2d_runner_owner(runner, 0)));
+		check_success(h2d_owner_select_transports(h2d_runner_owner(runner, 0)));
+	}
+	check_success(h2d_runner_destroy(runner));
 }
 END_TEST
 
@@ -409,12 +439,14 @@ START_TEST(wrong_declarations_are_refused)
 		h2d_status_t status;
 		const char *words;
 	} groups[] = {
-		{{"mine", other_shape, 1}, H2D_STATUS_INVALID_ARGUMENT, "cu_seqlens_q"},
-		{{"mine", other_unit, 1}, H2D_STATUS_INVALID_ARGUMENT, "cu_seqlens_q"},
-		{{"mine", nowhere, 1}, H2D_STATUS_NOT_FOUND, "nowhere"},
-		{{"sampling", lora_members, 3}, H2D_STATUS_INVALID_ARGUMENT, "two groups sampling"},
-		{{"mine", NULL, 1}, H2D_STATUS_INVALID_ARGUMENT, "no members"},
-		{{NULL, lora_members, 1}, H2D_STATUS_INVALID_ARGUMENT, "no name"},
+		{{"mine", other_shape, 1, false}, H2D_STATUS_INVALID_ARGUMENT, "cu_seqlens_q"},
+		{{"mine", other_unit, 1, false}, H2D_STATUS_INVALID_ARGUMENT, "cu_seqlens_q"},
+		{{"mine", nowhere, 1, false}, H2D_STATUS_NOT_FOUND, "nowhere"},
+		{{"sampling", lora_members, 3, false},
+		 H2D_STATUS_INVALID_ARGUMENT,
+		 "two groups sampling"},
+		{{"mine", NULL, 1, false}, H2D_STATUS_INVALID_ARGUMENT, "no members"},
+		{{NULL, lora_members, 1, false}, H2D_STATUS_INVALID_ARGUMENT, "no name"},
 	};
 	h2d_runner_options_t with_group = options;
 	h2d_producer_t *producer = NULL;
@@ -478,6 +510,7 @@ static Suite *producers_suite(void)
 			    SERVING_MODES);
 	tcase_add_loop_test(tcase, late_preparation_refuses_other_streams_and_fails_with_its_body,
 			    0, SERVING_MODES);
+	tcase_add_loop_test(tcase, unpacked_group_of_the_caller_gets_no_arena, 0, 3);
 	tcase_add_test(tcase, wrong_declarations_are_refused);
 	tcase_add_loop_test(tcase, begin_resets_the_counts_of_its_slot, 0, SERVING_MODES);
 	suite_add_tcase(suite, tcase);

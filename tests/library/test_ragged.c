@@ -31,14 +31,19 @@ typedef struct consumer {
 	const void *token_to_req;
 	const void *positions;
 	const void *compressed;
+	const void *states;
 } consumer_t;
 
 static consumer_t record_consumer(step_world_t *world, uint32_t slot, const int64_t *slot_mapping)
 {
 	consumer_t consumer;
 	h2d_qsa_step_t view;
+	h2d_ple_step_t ple;
 
 	check_success(h2d_qsa_view(world->runner, slot, &view));
+	check_success(h2d_ple_view(world->runner, slot, &ple));
+	ck_assert_uint_eq(ple.slot, slot);
+	ck_assert_uint_eq(ple.num_requests, 0);
 	check_success(h2d_graph_begin_capture(fixture_stream));
 	check_success(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, slot,
 						       slot_mapping, TOKENS, 4));
@@ -48,6 +53,7 @@ static consumer_t record_consumer(step_world_t *world, uint32_t slot, const int6
 		consume(fixture_stream, view.logical_positions, TOKENS * sizeof(int64_t));
 	consumer.compressed =
 		consume(fixture_stream, view.compressed_slots, TOKENS * sizeof(int64_t));
+	consumer.states = consume(fixture_stream, ple.has_initial_state, 4 * sizeof(bool));
 	check_success(h2d_graph_end_capture(fixture_stream, &consumer.graph));
 	return consumer;
 }
@@ -153,6 +159,7 @@ START_TEST(A04_qsa_ple_ragged_padding_delayed_graph_consumer)
 			     sizeof(model.positions));
 		expect_bytes(consumers[qsa.slot].compressed, model.compressed,
 			     sizeof(model.compressed));
+		expect_bytes(consumers[qsa.slot].states, states, requests * sizeof(bool));
 	}
 	for (uint32_t slot = 0; slot < SLOTS(_i); slot++)
 		check_success(h2d_graph_destroy(consumers[slot].graph));
@@ -317,6 +324,7 @@ START_TEST(other_calls_are_refused)
 	step_world_t *world = step_world_create(&options, H2D_BACKEND_PACKED, 1);
 	int64_t *slot_mapping = case_device_memory(64);
 	h2d_qsa_step_t view;
+	h2d_ple_step_t ple;
 
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
 	step_check_refused(world,
@@ -333,6 +341,8 @@ START_TEST(other_calls_are_refused)
 	check_fails(h2d_qsa_prepare(NULL, fixture_stream, &nothing, NULL),
 		    H2D_STATUS_INVALID_ARGUMENT, "runner");
 	check_fails(h2d_qsa_view(world->runner, 1, &view), H2D_STATUS_OUT_OF_RANGE, "slot 1");
+	check_fails(h2d_ple_view(world->runner, 1, &ple), H2D_STATUS_OUT_OF_RANGE, "ple: slot 1");
+	check_fails(h2d_ple_view(world->runner, 0, NULL), H2D_STATUS_INVALID_ARGUMENT, "step");
 	check_fails(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, 0, NULL, 1, 1),
 		    H2D_STATUS_INVALID_ARGUMENT, "slot_mapping");
 	check_fails(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, 0, slot_mapping,
@@ -351,6 +361,7 @@ START_TEST(other_calls_are_refused)
 	check_fails(h2d_ple_prepare(world->runner, fixture_stream, &nothing, NULL),
 		    H2D_STATUS_INVALID_STATE, "ragged");
 	check_fails(h2d_qsa_view(world->runner, 0, &view), H2D_STATUS_INVALID_STATE, "ragged");
+	check_fails(h2d_ple_view(world->runner, 0, &ple), H2D_STATUS_INVALID_STATE, "ragged");
 	step_world_destroy(world);
 }
 END_TEST
