@@ -22,13 +22,18 @@ static const struct benchmark {
 static void print_help(FILE *file)
 {
 	fputs("Usage: h2dpub-bench BENCHMARK [OPTION]...\n"
+	      "  or:  h2dpub-bench [--plot FILE] [--quick]\n"
 	      "Measures parts of the library. Times are medians over rounds in which all cases take\n"
 	      "turns, ratios are against plain alternatives of the same run.\n"
 	      "\n",
 	      file);
 	for (size_t i = 0; i < BENCHMARKS; i++)
 		fprintf(file, "  %-10s %s\n", benchmarks[i].name, benchmarks[i].subject);
-	fputs("\n  --help     print this help and exit; after a benchmark, its options\n"
+	fputs("\n"
+	      "Without one all of them are run.\n"
+	      "  --plot FILE  draw the instructions of publish and growth as SVG (needs gnuplot)\n"
+	      "  --quick      a few rounds of small groups: whether it works\n"
+	      "\n  --help     print this help and exit; after a benchmark, its options\n"
 	      "  --version  print the version and exit\n"
 	      "\n"
 	      "Exit status: 0 measured, 2 a wrong option, 3 something failed.\n",
@@ -55,6 +60,8 @@ int main(int argc, char *argv[])
 		print_help(stdout);
 	} else if (strcmp(name, "--version") == 0) {
 		printf("h2dpub-bench %s\n", PACKAGE_VERSION);
+	} else if (name[0] == '\0' || name[0] == '-') {
+		status = bench_all(argc, argv, &error);
 	} else if (benchmark == NULL) {
 		tool_error_set(&error, "benchmark %s is unknown", tool_quote(name, strlen(name)).text);
 		status = BENCH_WRONG_USE;

@@ -9,6 +9,9 @@
 
 enum bench_exit { BENCH_DONE = 0, BENCH_WRONG_USE = 2, BENCH_FAILURE = 3 };
 
+/* All benchmarks; argv[0] is the program's name. */
+enum bench_exit bench_all(int argc, char *argv[], struct tool_error *error);
+
 /* argv[0] is the benchmark's name. Prints its results; else returns with a message in error. */
 enum bench_exit bench_table(int argc, char *argv[], struct tool_error *error);
 void bench_table_print_help(FILE *file);

@@ -7,12 +7,11 @@
 
 #include "bench.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "bench_options.h"
 #include "bench_plot.h"
 #include "bench_publish.h"
 
@@ -92,24 +91,6 @@ struct growth_options {
 
 /* ---- options ----------------------------------------------------------------------------------- */
 
-static int parse_number(const char *name, const char *text, uint32_t largest, uint32_t *number,
-			struct tool_error *error)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value >= 1 &&
-	    value <= largest) {
-		*number = (uint32_t)value;
-		return 0;
-	}
-	tool_error_set(error, "option --%s: %s is not a whole number from 1 to %u", name,
-		       tool_quote(text, strlen(text)).text, largest);
-	return -1;
-}
-
 static int check_series(const char *name, struct tool_error *error)
 {
 	for (size_t i = 0; i < SERIES; i++) {
@@ -140,26 +121,20 @@ static int parse(struct growth_options *options, int argc, char *argv[], struct 
 			options->series = optarg;
 			status = check_series(optarg, error);
 		} else if (code == 'n') {
-			status = parse_number("steps", optarg, MAX_STEPS, &options->steps, error);
+			status = bench_parse_count("steps", optarg, MAX_STEPS, &options->steps, error);
 		} else if (code == 'r') {
-			status = parse_number("rounds", optarg, LARGEST_ROUNDS, &options->rounds,
-					      error);
+			status = bench_parse_count("rounds", optarg, LARGEST_ROUNDS,
+						   &options->rounds, error);
 		} else if (code == 'j') {
 			options->json = true;
 		} else if (code == 'p') {
 			options->plot = optarg;
 		} else {
-			tool_error_set(error, "option %s is unknown or has no value",
-				       tool_quote(argv[optind - 1], strlen(argv[optind - 1])).text);
+			bench_refuse_option(argv, error);
 			status = -1;
 		}
 	}
-	if (status == 0 && optind < argc) {
-		tool_error_set(error, "argument %s is not an option",
-			       tool_quote(argv[optind], strlen(argv[optind])).text);
-		status = -1;
-	}
-	return status;
+	return status == 0 ? bench_check_arguments(argc, argv, error) : status;
 }
 
 /* ---- one series --------------------------------------------------------------------------------- */
@@ -234,40 +209,56 @@ static void print_verdict(const struct series *series, const struct publish_figu
 #define TRANSPORTS 3
 
 static int measure_series(struct publication_world *world, const struct series *series,
-			  const struct growth_options *options, struct json_object *results)
+			  uint32_t steps, const struct publish_run *run,
+			  struct json_object *results)
 {
 	struct publish_figures figures[PUBLISH_MAX_PEERS];
 	struct growth growth[TRANSPORTS] = {{0}};
 
-	for (uint32_t i = 0; i < options->steps && series->steps[i] != 0; i++) {
+	for (uint32_t i = 0; i < steps && series->steps[i] != 0; i++) {
 		struct bench_layout layout;
 
 		world->slots = 1;
 		series->lay_out(series->steps[i], &layout, &world->slots);
 		publish_list_ways(figures);
-		if (i == 0 && !options->json)
+		if (i == 0 && run->print)
 			print_head(series, figures, TRANSPORTS);
-		if (publish_measure_group(world, &layout, options->rounds, 1, figures, TRANSPORTS) < 0)
+		if (publish_measure_group(world, &layout, run->rounds, 1, figures, TRANSPORTS) < 0)
 			return -1;
 		json_object_array_add(results, step_json(series, series->steps[i], &layout, figures,
 							 TRANSPORTS));
-		if (!options->json)
+		if (run->print)
 			print_step(series->steps[i], &layout, figures, growth, TRANSPORTS);
 		publish_free_figures(figures, TRANSPORTS);
 	}
-	if (!options->json) {
+	if (run->print) {
 		putchar('\n');
 		print_verdict(series, figures, growth, TRANSPORTS);
 	}
 	return 0;
 }
 
+int growth_measure(struct publication_world *world, const char *series, uint32_t steps,
+		   const struct publish_run *run, struct json_object *results)
+{
+	int result = 0;
+
+	if (run->print)
+		publish_print_head(world, run->rounds, true);
+	for (size_t i = 0; i < SERIES && result == 0; i++) {
+		if (!series || strcmp(series, all_series[i].name) == 0)
+			result = measure_series(world, &all_series[i], steps, run, results);
+	}
+	return result;
+}
+
 enum bench_exit bench_growth(int argc, char *argv[], struct tool_error *error)
 {
 	struct growth_options options;
 	struct publication_world world;
+	struct publish_run run = {.count = true};
 	struct json_object *results;
-	int result = 0;
+	int result;
 
 	if (parse(&options, argc, argv, error) < 0)
 		return BENCH_WRONG_USE;
@@ -276,12 +267,9 @@ enum bench_exit bench_growth(int argc, char *argv[], struct tool_error *error)
 	if (publication_open(&world, error) < 0)
 		return BENCH_FAILURE;
 	results = json_object_new_array();
-	if (!options.json)
-		publish_print_head(&world, options.rounds, true);
-	for (size_t i = 0; i < SERIES && result == 0; i++) {
-		if (!options.series || strcmp(options.series, all_series[i].name) == 0)
-			result = measure_series(&world, &all_series[i], &options, results);
-	}
+	run.rounds = options.rounds;
+	run.print = !options.json;
+	result = growth_measure(&world, options.series, options.steps, &run, results);
 	if (result == 0 && options.plot)
 		result = plot_growth(&world, results, options.plot);
 	if (result == 0 && options.json)

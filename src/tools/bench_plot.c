@@ -122,21 +122,16 @@ static void print_group(FILE *gnuplot, struct json_object *group)
 	fputc('\n', gnuplot);
 }
 
-int plot_publish(struct publication_world *world, struct json_object *groups, const char *file_name)
+/* One chart: a cluster of bars for each group. */
+static void draw_groups(FILE *gnuplot, struct json_object *groups)
 {
-	FILE *gnuplot = start(world, file_name, 560);
-	size_t count = json_object_array_length(groups);
 	struct json_object *first = json_object_array_get_idx(groups, 0);
 
-	if (!gnuplot)
-		return -1;
 	fputs("$data << END\n", gnuplot);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < json_object_array_length(groups); i++)
 		print_group(gnuplot, json_object_array_get_idx(groups, i));
-	fputs("END\nset title ", gnuplot);
-	print_title(gnuplot, world, "Host instructions of one publication");
-	fputs(" font ',12'\nset logscale y\nset ylabel 'instructions in user mode'\n"
-	      "set yrange [100:*]\nset xtics rotate by -20 noenhanced\nset style data histograms\n"
+	fputs("END\nset logscale y\nset ylabel 'instructions in user mode'\nset yrange [100:*]\n"
+	      "set xtics rotate by -20 noenhanced\nset style data histograms\n"
 	      "set style histogram clustered gap 1\nset style fill solid 0.8\n"
 	      "set key outside right\nplot ",
 	      gnuplot);
@@ -145,6 +140,18 @@ int plot_publish(struct publication_world *world, struct json_object *groups, co
 		print_string(gnuplot, text(way(first, i), "way"));
 	}
 	fputc('\n', gnuplot);
+}
+
+int plot_publish(struct publication_world *world, struct json_object *groups, const char *file_name)
+{
+	FILE *gnuplot = start(world, file_name, 560);
+
+	if (!gnuplot)
+		return -1;
+	fputs("set title ", gnuplot);
+	print_title(gnuplot, world, "Host instructions of one publication");
+	fputs(" font ',12'\n", gnuplot);
+	draw_groups(gnuplot, groups);
 	return end(world, gnuplot, file_name);
 }
 
@@ -172,23 +179,19 @@ static size_t print_series(FILE *gnuplot, struct json_object *steps, size_t firs
 	return i;
 }
 
-int plot_growth(struct publication_world *world, struct json_object *steps, const char *file_name)
+/* A chart for each series, two beside each other, in this part of the page's height. */
+static void draw_growth(FILE *gnuplot, struct json_object *steps, double height)
 {
-	FILE *gnuplot = start(world, file_name, 760);
-	size_t count = json_object_array_length(steps);
+	size_t count = json_object_array_length(steps), chart = 0;
 
-	if (!gnuplot)
-		return -1;
-	fputs("set logscale xy\nset ylabel 'instructions'\nset yrange [100:*]\nset key top left\n"
-	      "set multiplot layout 2,2 title ",
+	fputs("set logscale xy\nset ylabel 'instructions'\nset yrange [100:*]\nset key top left\n",
 	      gnuplot);
-	print_title(gnuplot, world, "Host instructions of one publication");
-	fputs(" font ',12'\n", gnuplot);
-	for (size_t first = 0; first < count;) {
+	for (size_t first = 0; first < count; chart++) {
 		struct json_object *step = json_object_array_get_idx(steps, first);
 
 		first = print_series(gnuplot, steps, first);
-		fputs("set xlabel ", gnuplot);
+		fprintf(gnuplot, "set size 0.5,%g\nset origin %g,%g\nset xlabel ", height / 2,
+			(double)(chart % 2) / 2, chart < 2 ? height / 2 : 0);
 		print_string(gnuplot, text(step, "series"));
 		fputs("\nplot ", gnuplot);
 		for (size_t i = 0; i < way_count(step); i++) {
@@ -198,6 +201,45 @@ int plot_growth(struct publication_world *world, struct json_object *steps, cons
 		}
 		fputc('\n', gnuplot);
 	}
+}
+
+/* Opens a page for several charts. */
+static FILE *start_page(const struct publication_world *world, const char *file_name, int height)
+{
+	FILE *gnuplot = start(world, file_name, height);
+
+	if (!gnuplot)
+		return NULL;
+	fputs("set multiplot title ", gnuplot);
+	print_title(gnuplot, world, "Host instructions of one publication");
+	fputs(" font ',12'\n", gnuplot);
+	return gnuplot;
+}
+
+int plot_growth(struct publication_world *world, struct json_object *steps, const char *file_name)
+{
+	FILE *gnuplot = start_page(world, file_name, 760);
+
+	if (!gnuplot)
+		return -1;
+	draw_growth(gnuplot, steps, 0.93);
+	fputs("unset multiplot\n", gnuplot);
+	return end(world, gnuplot, file_name);
+}
+
+/* ---- both --------------------------------------------------------------------------------------- */
+
+int plot_all(struct publication_world *world, struct json_object *groups, struct json_object *steps,
+	     const char *file_name)
+{
+	FILE *gnuplot = start_page(world, file_name, 1240);
+
+	if (!gnuplot)
+		return -1;
+	fputs("set size 1,0.4\nset origin 0,0.56\n", gnuplot);
+	draw_groups(gnuplot, groups);
+	fputs("set xtics norotate\nset key inside\n", gnuplot);
+	draw_growth(gnuplot, steps, 0.56);
 	fputs("unset multiplot\n", gnuplot);
 	return end(world, gnuplot, file_name);
 }

@@ -11,10 +11,12 @@
 int plot_check_gnuplot(struct tool_error *error);
 
 /*
- * Draws the groups (as JSON) of h2dpub-bench publish, or the steps of growth, into an SVG file that
+ * Draws the groups (as JSON) of h2dpub-bench publish, the steps of growth, or both, into an SVG file that
  * names the machine and the date. -1 with a message.
  */
 int plot_publish(struct publication_world *world, struct json_object *groups, const char *file_name);
 int plot_growth(struct publication_world *world, struct json_object *steps, const char *file_name);
+int plot_all(struct publication_world *world, struct json_object *groups, struct json_object *steps,
+	     const char *file_name);
 
 #endif

@@ -4,15 +4,12 @@
 
 #include "bench.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "bench_options.h"
 #include "bench_plot.h"
 #include "bench_publish.h"
 
-#define LARGEST_BYTES	(UINT32_C(64) << 20)
 #define LARGEST_ROUNDS	100000
 #define DEFAULT_ROUNDS	100
 
@@ -49,13 +46,11 @@ void bench_publish_print_help(FILE *file)
 
 /* ---- options ----------------------------------------------------------------------------------- */
 
-enum option_code { OPTION_MEMBERS = 256, OPTION_BYTES, OPTION_TABLE_BYTES, OPTION_SLOTS,
-		   OPTION_PACK_LIMIT, OPTION_ROUNDS, OPTION_NO_COUNT, OPTION_JSON, OPTION_PLOT, OPTION_STEP };
+enum option_code { OPTION_SLOTS = BENCH_FIRST_OTHER_OPTION, OPTION_PACK_LIMIT, OPTION_ROUNDS,
+		   OPTION_NO_COUNT, OPTION_JSON, OPTION_PLOT, OPTION_STEP };
 
 static const struct option option_table[] = {
-	{"members", required_argument, NULL, OPTION_MEMBERS},
-	{"bytes", required_argument, NULL, OPTION_BYTES},
-	{"table-bytes", required_argument, NULL, OPTION_TABLE_BYTES},
+	BENCH_LAYOUT_OPTIONS,
 	{"slots", required_argument, NULL, OPTION_SLOTS},
 	{"pack-limit", required_argument, NULL, OPTION_PACK_LIMIT},
 	{"rounds", required_argument, NULL, OPTION_ROUNDS},
@@ -66,51 +61,22 @@ static const struct option option_table[] = {
 	{0},
 };
 
-static int parse_number(const char *name, const char *text, uint32_t least, uint32_t largest,
-			uint64_t *number, struct tool_error *error)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, 10);
-	if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *number >= least &&
-	    *number <= largest)
-		return 0;
-	tool_error_set(error, "option --%s: %s is not a whole number from %u to %u", name,
-		       tool_quote(text, strlen(text)).text, least, largest);
-	return -1;
-}
-
 static int parse_option(struct publish_options *options, int code, const char *text,
 			struct tool_error *error)
 {
-	uint64_t number = 0;
 	int status = 0;
 
 	switch (code) {
-	case OPTION_MEMBERS:
-		status = parse_number("members", text, 1, BENCH_MAX_MEMBERS, &number, error);
-		options->layout.members = (uint32_t)number;
-		break;
-	case OPTION_BYTES:
-		status = parse_number("bytes", text, 4, LARGEST_BYTES, &options->layout.bytes,
-				      error);
-		break;
-	case OPTION_TABLE_BYTES:
-		status = parse_number("table-bytes", text, 4, LARGEST_BYTES,
-				      &options->layout.table_bytes, error);
-		break;
 	case OPTION_SLOTS:
-		status = parse_number("slots", text, 1, PUBLICATION_MAX_SLOTS, &number, error);
-		options->slots = (uint32_t)number;
+		status = bench_parse_count("slots", text, PUBLICATION_MAX_SLOTS, &options->slots,
+					   error);
 		break;
 	case OPTION_PACK_LIMIT:
-		status = parse_number("pack-limit", text, 1, LARGEST_BYTES, &options->pack_limit,
-				      error);
+		status = bench_parse_number("pack-limit", text, 1, BENCH_LARGEST_BYTES,
+					    &options->pack_limit, error);
 		break;
 	case OPTION_ROUNDS:
-		status = parse_number("rounds", text, 1, LARGEST_ROUNDS, &number, error);
-		options->rounds = (uint32_t)number;
+		status = bench_parse_count("rounds", text, LARGEST_ROUNDS, &options->rounds, error);
 		break;
 	case OPTION_NO_COUNT:
 		options->count = false;
@@ -125,30 +91,10 @@ static int parse_option(struct publish_options *options, int code, const char *t
 		options->step = text;
 		break;
 	default:
-		status = -1;
+		status = bench_parse_layout_option(&options->layout, code, text, error);
 		break;
 	}
 	return status;
-}
-
-static int check_layout(const struct bench_layout *layout, struct tool_error *error)
-{
-	uint64_t small = layout->bytes - layout->table_bytes;
-	uint32_t small_members = layout->members - (layout->table_bytes ? 1 : 0);
-
-	if ((layout->members == 0) != (layout->bytes == 0))
-		tool_error_set(error, "options --members and --bytes: one is missing");
-	else if (layout->members == 0 && layout->table_bytes != 0)
-		tool_error_set(error, "option --table-bytes: it needs --members and --bytes");
-	else if (layout->bytes % 4 != 0 || layout->table_bytes % 4 != 0)
-		tool_error_set(error, "options --bytes and --table-bytes: no multiple of 4");
-	else if (layout->table_bytes > layout->bytes || small / 4 < small_members ||
-		 (small != 0 && small_members == 0))
-		tool_error_set(error, "option --bytes: %llu bytes are not what %u members can have",
-			       (unsigned long long)layout->bytes, layout->members);
-	else
-		return 0;
-	return -1;
 }
 
 static int parse(struct publish_options *options, int argc, char *argv[], struct tool_error *error)
@@ -160,50 +106,63 @@ static int parse(struct publish_options *options, int argc, char *argv[], struct
 	opterr = 0;
 	while ((code = getopt_long(argc, argv, "", option_table, NULL)) != -1) {
 		if (code == '?') {
-			tool_error_set(error, "option %s is unknown or has no value",
-				       tool_quote(argv[optind - 1], strlen(argv[optind - 1])).text);
+			bench_refuse_option(argv, error);
 			return -1;
 		}
 		if (parse_option(options, code, optarg, error) < 0)
 			return -1;
 	}
-	if (optind < argc) {
-		tool_error_set(error, "argument %s is not an option",
-			       tool_quote(argv[optind], strlen(argv[optind])).text);
+	if (bench_check_arguments(argc, argv, error) < 0)
 		return -1;
-	}
 	if (options->plot && !options->count) {
 		tool_error_set(error, "option --plot: it draws what --no-count leaves out");
 		return -1;
 	}
-	return check_layout(&options->layout, error);
+	return bench_check_layout(&options->layout, error);
 }
 
 /* ---- all groups ---------------------------------------------------------------------------------*/
 
-static int measure_groups(struct publication_world *world, const struct publish_options *options,
-			  struct json_object *groups)
+int publish_measure_groups(struct publication_world *world, const struct bench_layout layouts[],
+			   size_t layout_count, const struct publish_run *run,
+			   struct json_object *groups)
 {
-	size_t layouts = options->layout.members ? 1 : bench_layout_count;
 	int result = 0;
 
-	if (!options->json)
-		publish_print_head(world, options->rounds, options->count);
-	for (size_t i = 0; i < layouts && result == 0; i++) {
-		const struct bench_layout *layout =
-			options->layout.members ? &options->layout : &bench_layouts[i];
+	if (run->print)
+		publish_print_head(world, run->rounds, run->count);
+	for (size_t i = 0; i < layout_count && result == 0; i++) {
 		struct publish_figures figures[PUBLISH_MAX_PEERS];
 		size_t count = publish_list_ways(figures);
 
-		result = publish_measure_group(world, layout, options->rounds,
-					       options->count ? STEP_ROUNDS : 0, figures, count);
+		result = publish_measure_group(world, &layouts[i], run->rounds,
+					       run->count ? STEP_ROUNDS : 0, figures, count);
 		if (result == 0)
-			json_object_array_add(groups, publish_group_json(layout, figures, count));
-		if (result == 0 && !options->json)
-			publish_print_group(layout, figures, count);
+			json_object_array_add(groups,
+					      publish_group_json(&layouts[i], figures, count));
+		if (result == 0 && run->print)
+			publish_print_group(&layouts[i], figures, count);
 		fflush(stdout);
 		publish_free_figures(figures, count);
 	}
+	return result;
+}
+
+static int measure_all(struct publication_world *world, const struct publish_options *options)
+{
+	const bool one = options->layout.members != 0;
+	const struct publish_run run = {.rounds = options->rounds,
+					.count = options->count,
+					.print = !options->json};
+	struct json_object *groups = json_object_new_array();
+	int result = publish_measure_groups(world, one ? &options->layout : bench_layouts,
+					    one ? 1 : bench_layout_count, &run, groups);
+
+	if (result == 0 && options->plot)
+		result = plot_publish(world, groups, options->plot);
+	if (result == 0 && options->json)
+		result = publish_print_json(world, groups);
+	json_object_put(groups);
 	return result;
 }
 
@@ -211,7 +170,6 @@ enum bench_exit bench_publish(int argc, char *argv[], struct tool_error *error)
 {
 	struct publish_options options;
 	struct publication_world world;
-	struct json_object *groups;
 	int result;
 
 	if (parse(&options, argc, argv, error) < 0)
@@ -222,17 +180,10 @@ enum bench_exit bench_publish(int argc, char *argv[], struct tool_error *error)
 		return BENCH_FAILURE;
 	world.slots = options.slots;
 	world.pack_limit_bytes = options.pack_limit;
-	if (options.step) {
+	if (options.step)
 		result = publish_run_stepped(&world, &options.layout, options.step);
-	} else {
-		groups = json_object_new_array();
-		result = measure_groups(&world, &options, groups);
-		if (result == 0 && options.plot)
-			result = plot_publish(&world, groups, options.plot);
-		if (result == 0 && options.json)
-			result = publish_print_json(&world, groups);
-		json_object_put(groups);
-	}
+	else
+		result = measure_all(&world, &options);
 	publication_close(&world);
 	return result < 0 ? BENCH_FAILURE : BENCH_DONE;
 }

@@ -31,6 +31,22 @@ int publish_measure_group(struct publication_world *world, const struct bench_la
 			  uint32_t rounds, int step_rounds, struct publish_figures figures[],
 			  size_t count);
 
+/* How groups are measured, and whether tables are printed. */
+struct publish_run {
+	uint32_t rounds;
+	bool count;
+	bool print;
+};
+
+/* Measures all ways for each of these groups; their figures go to the JSON array. */
+int publish_measure_groups(struct publication_world *world, const struct bench_layout layouts[],
+			   size_t layout_count, const struct publish_run *run,
+			   struct json_object *groups);
+
+/* Measures growth: the first steps of one series, or of all (NULL); the same array of results. */
+int growth_measure(struct publication_world *world, const char *series, uint32_t steps,
+		   const struct publish_run *run, struct json_object *results);
+
 /* What a process that is stepped through does: one empty call, then those of the way of this name. */
 int publish_run_stepped(struct publication_world *world, const struct bench_layout *layout,
 			const char *name);

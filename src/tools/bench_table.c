@@ -4,13 +4,13 @@
 
 #include "bench.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench_codec.h"
+#include "bench_options.h"
 #include "bench_world.h"
 
 #define LARGEST_ROWS    65536
@@ -60,24 +60,6 @@ void bench_table_print_help(FILE *file)
 enum option_code { OPTION_ROWS = 256, OPTION_COLUMNS, OPTION_ROUNDS, OPTION_JSON, OPTION_COUNT,
 		   OPTION_CASE, OPTION_CODEC };
 
-static int parse_number(const char *name, const char *text, uint32_t largest, uint32_t *number,
-			struct tool_error *error)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < 1 ||
-	    value > largest) {
-		tool_error_set(error, "option --%s: %s is not a whole number from 1 to %u", name,
-			       tool_quote(text, strlen(text)).text, largest);
-		return -1;
-	}
-	*number = (uint32_t)value;
-	return 0;
-}
-
 static int parse(struct table_options *options, bool *codec, int argc, char *argv[],
 		 struct tool_error *error)
 {
@@ -97,15 +79,17 @@ static int parse(struct table_options *options, bool *codec, int argc, char *arg
 	opterr = 0;
 	while (status == 0 && (code = getopt_long(argc, argv, "", table, NULL)) != -1) {
 		if (code == OPTION_ROWS)
-			status = parse_number("rows", optarg, LARGEST_ROWS, &options->rows, error);
+			status = bench_parse_count("rows", optarg, LARGEST_ROWS, &options->rows,
+						   error);
 		else if (code == OPTION_COLUMNS)
-			status = parse_number("columns", optarg, LARGEST_COLUMNS, &options->columns,
-					      error);
+			status = bench_parse_count("columns", optarg, LARGEST_COLUMNS,
+						   &options->columns, error);
 		else if (code == OPTION_ROUNDS)
-			status = parse_number("rounds", optarg, LARGEST_ROUNDS, &options->rounds,
-					      error);
+			status = bench_parse_count("rounds", optarg, LARGEST_ROUNDS,
+						   &options->rounds, error);
 		else if (code == OPTION_COUNT)
-			status = parse_number("count", optarg, 1000000, &options->count_calls, error);
+			status = bench_parse_count("count", optarg, 1000000, &options->count_calls,
+						   error);
 		else if (code == OPTION_JSON)
 			options->json = true;
 		else if (code == OPTION_CODEC)
@@ -113,15 +97,10 @@ static int parse(struct table_options *options, bool *codec, int argc, char *arg
 		else if (code == OPTION_CASE)
 			options->case_name = optarg;
 		else
-			status = -1, tool_error_set(error, "option %s is unknown or has no value",
-						    tool_quote(argv[optind - 1],
-							       strlen(argv[optind - 1])).text);
+			status = -1, bench_refuse_option(argv, error);
 	}
-	if (status == 0 && optind < argc) {
-		tool_error_set(error, "argument %s is not an option",
-			       tool_quote(argv[optind], strlen(argv[optind])).text);
-		status = -1;
-	}
+	if (status == 0)
+		status = bench_check_arguments(argc, argv, error);
 	if (status == 0 && (options->rows == 0) != (options->columns == 0)) {
 		tool_error_set(error, "options --rows and --columns: one is missing");
 		status = -1;

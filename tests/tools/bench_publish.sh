@@ -102,6 +102,17 @@ else
 	result $? "growth; no chart without gnuplot"
 fi
 
+runs 0 --quick
+status=$?
+for benchmark in publish growth table; do
+	shows "^==== h2dpub-bench $benchmark\$" || status=1
+done
+result $status "all benchmarks, a few rounds of each"
+if command -v gnuplot >/dev/null; then
+	runs 0 --quick --plot "$directory/all.svg" && grep -q '<svg' "$directory/all.svg"
+	result $? "all benchmarks, with a chart"
+fi
+
 LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$H2D_BUILD_DIR/tests/tools/.libs/short_copy.so"
 ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 export LD_PRELOAD ASAN_OPTIONS
@@ -129,6 +140,9 @@ refuses "argument 'x' is not an option" publish x
 refuses "option --series: there is no series 'x'" growth --series x
 refuses "option --steps: '17' is not a whole number from 1 to 16" growth --steps 17
 refuses "option '--bytes' is unknown or has no value" growth --bytes
+refuses "option '--plot' is unknown or has no value" --plot
+refuses "argument 'x' is not an option" --quick x
+refuses "benchmark 'x' is unknown" x
 runs 0 publish --help && shows '^  --members N'
 result $? "publish --help"
 runs 0 growth --help && shows '^  --series NAME'
