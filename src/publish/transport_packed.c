@@ -12,15 +12,10 @@
 
 #include "error.h"
 #include "hsa/kernel_arguments.h"
+#include "publish/pack.h"
 #include "publish/transport.h"
 
 enum { WAIT_PACKET, SCATTER_PACKET, FENCE_PACKET, PACKED_PACKETS };
-
-/* A member that is packed. */
-struct copy {
-	const uint8_t *source;
-	size_t bytes;
-};
 
 struct h2d_packed {
 	h2d_device_t *device;
@@ -31,7 +26,7 @@ struct h2d_packed {
 	hsa_signal_t copied;
 	uint64_t limit; /* members of more bytes stay in their pinned source */
 	/* Of the members that have bytes to pack, as the headers describe them. */
-	struct copy *copies;
+	struct h2d_pack_copy *copies;
 	uint32_t copy_count;
 	uint32_t packet_count;
 	h2d_packet_t packets[PACKED_PACKETS];
@@ -155,7 +150,7 @@ static void describe(h2d_group_t *group)
 		header[i].offset = bytes <= packed->limit ? (int64_t)cursor : -1;
 		if (bytes == 0 || bytes > packed->limit)
 			continue;
-		packed->copies[copies++] = (struct copy){group->source[i], bytes};
+		packed->copies[copies++] = (struct h2d_pack_copy){group->source[i], bytes};
 		cursor += bytes;
 	}
 	packed->copy_count = copies;
@@ -166,16 +161,11 @@ static void describe(h2d_group_t *group)
 static size_t pack(h2d_group_t *group)
 {
 	const h2d_packed_t *packed = group->packed;
-	const struct copy *copy, *last;
-	uint8_t *end;
+	uint8_t *payload = packed->arena + group->size * sizeof(struct h2d_scatter_header);
 
 	if (!group->described)
 		describe(group);
-	end = packed->arena + group->size * sizeof(struct h2d_scatter_header);
-	last = packed->copies + packed->copy_count;
-	for (copy = packed->copies; copy < last; copy++)
-		end = mempcpy(end, copy->source, copy->bytes);
-	return (size_t)(end - packed->arena);
+	return (size_t)(h2d_pack(payload, packed->copies, packed->copy_count) - packed->arena);
 }
 
 h2d_status_t h2d_packed_submit(h2d_group_t *group, h2d_stream_t *stream)
