@@ -129,8 +129,13 @@ static int open_target(struct target *target, const struct replay_options *optio
 			.speculative_tokens = (uint32_t)options->speculative,
 			.attention = {
 				.mla = options->mla,
+				.dcp_size = (uint32_t)options->dcp_size,
+				.dcp_rank = (uint32_t)options->dcp_rank,
+				.dcp_interleave = (uint32_t)options->dcp_interleave,
+				.index_topk = (uint32_t)options->index_topk,
 				.mrope = options->mrope,
 				.tbo = options->tbo,
+				.qsa_ratio = (uint32_t)options->qsa_ratio,
 			},
 			.verify = options->verify,
 		},
@@ -175,7 +180,8 @@ static int replay(const struct replay_options *options, const struct trace *trac
 {
 	const struct scheduler_settings scheduler_settings = {
 		.max_num_seqs = (uint32_t)options->max_num_seqs,
-		.block_size = (uint32_t)options->block_size,
+		/* a page of the table is one of each rank */
+		.block_size = (uint32_t)(options->block_size * options->dcp_size),
 		.num_pages = (uint32_t)options->num_pages,
 		.max_model_len = (uint32_t)options->max_model_len,
 		.speculative_tokens = (uint32_t)options->speculative,
@@ -189,6 +195,11 @@ static int replay(const struct replay_options *options, const struct trace *trac
 		.block_size = options->block_size,
 		.num_pages = options->num_pages,
 		.speculative_tokens = options->speculative,
+		.dcp_size = options->dcp_size,
+		.dcp_rank = options->dcp_rank,
+		.dcp_interleave = options->dcp_interleave,
+		.index_topk = options->index_topk,
+		.qsa_ratio = options->qsa_ratio,
 		.verified = options->verify,
 	};
 	struct scheduler *scheduler = scheduler_create(&scheduler_settings, trace);

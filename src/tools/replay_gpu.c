@@ -156,7 +156,7 @@ static int record_graph(struct replay_gpu *gpu, uint32_t slot, uint32_t graph_re
 
 	if (status == H2D_STATUS_SUCCESS)
 		status = attention_record(&gpu->settings.attention, gpu->runner, gpu->stream, slot,
-					  graph_requests);
+					  graph_requests, 1 + gpu->settings.speculative_tokens);
 	if (status == H2D_STATUS_SUCCESS && gpu->speculation != NULL)
 		status = record_speculation(gpu, slot);
 	if (status == H2D_STATUS_SUCCESS)
@@ -242,7 +242,7 @@ static int read_back(struct replay_gpu *gpu, uint32_t slot, const struct verify_
 static int create_images(struct replay_gpu *gpu, struct tool_error *error)
 {
 	const struct replay_gpu_settings *settings = &gpu->settings;
-	const struct verify_shape shape = {
+	struct verify_shape shape = {
 		.max_requests = settings->max_num_seqs,
 		.columns = (settings->max_model_len + settings->speculative_tokens +
 			    settings->block_size - 1) /
@@ -250,13 +250,12 @@ static int create_images(struct replay_gpu *gpu, struct tool_error *error)
 		.block_size = settings->block_size,
 		.page_size = settings->page_size,
 		.speculative_tokens = settings->speculative_tokens,
-		.mla = settings->attention.mla,
-		.mrope = settings->attention.mrope,
-		.tbo = settings->attention.tbo,
 	};
 	uint64_t bytes = 0;
-	bool created = verify_image_create(&gpu->found, &shape);
+	bool created;
 
+	attention_set_shape(&settings->attention, &shape);
+	created = verify_image_create(&gpu->found, &shape);
 	gpu->slots = calloc(settings->slots, sizeof(*gpu->slots));
 	for (uint32_t slot = 0; created && gpu->slots != NULL && slot < settings->slots; slot++)
 		created = verify_image_create(&gpu->slots[slot].expected, &shape);
@@ -384,6 +383,13 @@ static h2d_status_t publish_beside(struct replay_gpu *gpu, const h2d_batch_t *ba
 		status = attention_prepare_mrope(gpu->runner, gpu->stream, batch,
 						 gpu->mrope_deltas);
 		count_group(gpu, REPLAY_MROPE, before);
+	}
+	if (status == H2D_STATUS_SUCCESS && attention->qsa_ratio > 0) {
+		status = h2d_qsa_prepare(gpu->runner, gpu->stream, batch, NULL);
+		count_group(gpu, REPLAY_QSA, before);
+		if (status == H2D_STATUS_SUCCESS)
+			status = h2d_ple_prepare(gpu->runner, gpu->stream, batch, NULL);
+		count_group(gpu, REPLAY_PLE, before);
 	}
 	return status;
 }

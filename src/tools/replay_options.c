@@ -46,6 +46,12 @@ static const struct number_option {
 	{"max-model-len", offsetof(struct replay_options, max_model_len), 2, 1 << 20},
 	{"step-time", offsetof(struct replay_options, step_ms), 1, 3600000},
 	{"speculative", offsetof(struct replay_options, speculative), 0, 15},
+	{"dcp-size", offsetof(struct replay_options, dcp_size), 1, 64},
+	{"dcp-rank", offsetof(struct replay_options, dcp_rank), 0, 63},
+	{"dcp-interleave", offsetof(struct replay_options, dcp_interleave), 1, 1024},
+	/* for each token of the largest step, prefixes stay within int32 */
+	{"sparse", offsetof(struct replay_options, index_topk), 0, 65536},
+	{"ragged", offsetof(struct replay_options, qsa_ratio), 0, 1024},
 	{"slots", offsetof(struct replay_options, slots), 1, 64},
 	{"workers", offsetof(struct replay_options, workers), 1, 64},
 	{"late-worker", offsetof(struct replay_options, late_step), 1, UINT32_MAX},
@@ -92,8 +98,17 @@ void replay_options_print_help(FILE *file)
 	      "  --speculative K     decode K drafted tokens a request and step as well, and publish\n"
 	      "                      the token inputs too (default 0: neither)\n"
 	      "  --attention KIND    mha or mla, whose metadata is published (default mha)\n"
+	      "  --dcp-size N        with mla: publish what one of N ranks holds of each context\n"
+	      "                      (decode context parallelism, default 1: all)\n"
+	      "  --dcp-rank R        that rank, or with --workers that of the first (default 0)\n"
+	      "  --dcp-interleave N  tokens in a row that a rank gets, divides the block size\n"
+	      "                      (default 1)\n"
+	      "  --sparse TOPK       with mla: publish what sparse attention to so many tokens\n"
+	      "                      reads, too (default 0: dense)\n"
 	      "  --mrope             publish positions on three axes instead of one\n"
 	      "  --tbo               publish the two halves of each step for two-batch overlap, too\n"
+	      "  --ragged RATIO      publish what QSA and PLE read, too, so many tokens to a\n"
+	      "                      compressed one (default 0: neither)\n"
 	      "  --slots N           publication slots, used in turn (default 2)\n"
 	      "  --workers N         publish from N processes with a GPU each, which get the block\n"
 	      "                      tables as delta messages (default: from this process)\n"
@@ -139,17 +154,48 @@ static int parse_attention(const char *text, bool *mla, struct tool_error *error
 	return -1;
 }
 
+static int check_divides_block(const struct replay_options *options, const char *name,
+			       uint64_t tokens, struct tool_error *error)
+{
+	if (options->block_size % tokens == 0)
+		return 0;
+	tool_error_set(error, "option --%s: %" PRIu64 " does not divide the block size %" PRIu64,
+		       name, tokens, options->block_size);
+	return -1;
+}
+
+/* What only MLA has: contexts shared by ranks, sparse attention. */
+static int complete_mla(struct replay_options *options, struct tool_error *error)
+{
+	if (!options->mla && (options->dcp_size > 1 || options->index_topk > 0)) {
+		tool_error_set(error, "option --%s: %" PRIu64 " without --attention mla",
+			       options->dcp_size > 1 ? "dcp-size" : "sparse",
+			       options->dcp_size > 1 ? options->dcp_size : options->index_topk);
+		return -1;
+	}
+	if (options->dcp_rank >= options->dcp_size) {
+		tool_error_set(error,
+			       "option --dcp-rank: %" PRIu64 " is not below --dcp-size %" PRIu64,
+			       options->dcp_rank, options->dcp_size);
+		return -1;
+	}
+	if (options->dcp_interleave != 0 && options->dcp_size == 1) {
+		tool_error_set(error, "option --dcp-interleave: there is no --dcp-size above 1");
+		return -1;
+	}
+	if (options->dcp_interleave == 0)
+		options->dcp_interleave = 1;
+	return check_divides_block(options, "dcp-interleave", options->dcp_interleave, error);
+}
+
 /* Rules between options, and the defaults that depend on other options. */
 static int complete(struct replay_options *options, struct tool_error *error)
 {
 	if (options->page_size == 0)
 		options->page_size = options->block_size;
-	if (options->block_size % options->page_size != 0) {
-		tool_error_set(error,
-			       "option --page-size: %" PRIu64 " does not divide the block size %" PRIu64,
-			       options->page_size, options->block_size);
+	if (check_divides_block(options, "page-size", options->page_size, error) < 0 ||
+	    complete_mla(options, error) < 0)
 		return -1;
-	}
 	if (options->tbo && options->max_num_seqs < 2) {
 		tool_error_set(error, "option --tbo: a batch of --max-num-seqs 1 cannot be split");
 		return -1;
@@ -182,9 +228,10 @@ int replay_options_fit(struct replay_options *options, const struct trace *trace
 {
 	if (options->max_model_len == 0)
 		options->max_model_len = default_model_len(trace);
-	uint64_t columns =
-		(options->max_model_len + options->speculative + options->block_size - 1) /
-		options->block_size;
+	/* a page of the table is one of each rank */
+	const uint64_t page_tokens = options->block_size * options->dcp_size;
+	const uint64_t columns =
+		(options->max_model_len + options->speculative + page_tokens - 1) / page_tokens;
 
 	if (options->num_pages == 0) {
 		options->num_pages = (options->max_num_seqs * columns + 3) / 4;
@@ -250,6 +297,7 @@ int replay_options_parse(struct replay_options *options, int argc, char *argv[],
 		.max_num_seqs = 64,
 		.block_size = 16,
 		.step_ms = 100,
+		.dcp_size = 1,
 		.slots = 2,
 		.seed = 1,
 		.verify = true,

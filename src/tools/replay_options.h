@@ -23,8 +23,13 @@ struct replay_options {
 	const char *backend; /* NULL: as the environment says */
 	uint64_t speculative; /* tokens of a request in one step, behind its first */
 	bool mla; /* else MHA */
+	uint64_t dcp_size;
+	uint64_t dcp_rank;
+	uint64_t dcp_interleave;
+	uint64_t index_topk; /* 0: dense */
 	bool mrope;
 	bool tbo;
+	uint64_t qsa_ratio; /* 0: neither QSA nor PLE */
 	uint64_t slots;
 	uint64_t workers;   /* 0: this process publishes */
 	uint64_t late_step; /* after which the last worker starts; 0: with the others */

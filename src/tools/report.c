@@ -62,6 +62,22 @@ static void print_bytes(FILE *file, const char *name, uint64_t bytes)
 	fprintf(file, "  %-28s %.*f %s\n", name, unit == 0 ? 0 : 1, scaled, units[unit]);
 }
 
+static void print_attention(const struct report *report, FILE *file)
+{
+	const bool several = report->messages.workers > 1;
+
+	if (report->dcp_size > 1)
+		fprintf(file, "  %-28s %s %" PRIu64 " of %" PRIu64 "%s, interleave %" PRIu64 "\n",
+			"context parallelism", several ? "from rank" : "rank", report->dcp_rank,
+			report->dcp_size, several ? " on" : "", report->dcp_interleave);
+	if (report->index_topk > 0)
+		fprintf(file, "  %-28s at most %" PRIu64 " tokens selected\n", "sparse attention",
+			report->index_topk);
+	if (report->qsa_ratio > 0)
+		fprintf(file, "  %-28s %" PRIu64 " to a compressed one\n", "QSA tokens",
+			report->qsa_ratio);
+}
+
 static void print_workload(struct report *report, FILE *file)
 {
 	const struct scheduler_counts *scheduled = &report->scheduled;
@@ -79,6 +95,7 @@ static void print_workload(struct report *report, FILE *file)
 		fprintf(file, "  %-28s %" PRIu64 " a request and step, %" PRIu64 " accepted\n",
 			"speculative tokens", report->speculative_tokens,
 			scheduled->accepted_drafts);
+	print_attention(report, file);
 	fprintf(file, "  %-28s %" PRIu64 "%s\n", "decode steps", scheduled->decode_steps,
 		report->stopped_early ? " (stopped before all requests were done)" : "");
 	fprintf(file, "  %-28s min %" PRIu64 ", mean %.1f, max %" PRIu64 "\n", "batch size",
@@ -100,6 +117,8 @@ static const char *const group_names[REPLAY_GROUPS] = {
 	[REPLAY_MLA_DECODE] = "mla_decode",
 	[REPLAY_MROPE] = "mrope",
 	[REPLAY_TBO] = "tbo",
+	[REPLAY_QSA] = "qsa",
+	[REPLAY_PLE] = "ple",
 };
 
 static double per_step(uint64_t count, const struct replay_group *group)
@@ -239,6 +258,11 @@ static void add_workload(struct json_object *root, struct report *report)
 	add_count(root, "num_pages", report->num_pages);
 	add_count(root, "speculative_tokens", report->speculative_tokens);
 	add_count(root, "accepted_drafts", scheduled->accepted_drafts);
+	add_count(root, "dcp_size", report->dcp_size);
+	add_count(root, "dcp_rank", report->dcp_rank);
+	add_count(root, "dcp_interleave", report->dcp_interleave);
+	add_count(root, "index_topk", report->index_topk);
+	add_count(root, "qsa_ratio", report->qsa_ratio);
 	add_count(root, "decode_steps", scheduled->decode_steps);
 	json_object_object_add(root, "stopped_early",
 			       json_object_new_boolean(report->stopped_early));

@@ -28,6 +28,8 @@ enum replay_group_index {
 	REPLAY_MLA_DECODE,
 	REPLAY_MROPE,
 	REPLAY_TBO,
+	REPLAY_QSA,
+	REPLAY_PLE,
 	REPLAY_GROUPS
 };
 
@@ -59,6 +61,11 @@ struct report {
 	uint64_t block_size;
 	uint64_t num_pages;
 	uint64_t speculative_tokens;
+	uint64_t dcp_size; /* ranks that share each context; 0 or 1: none share */
+	uint64_t dcp_rank; /* of the first worker, if there are several */
+	uint64_t dcp_interleave;
+	uint64_t index_topk; /* 0: attention is dense */
+	uint64_t qsa_ratio;  /* 0: neither QSA nor PLE */
 	bool stopped_early;
 	struct scheduler_counts scheduled;
 	double seconds;

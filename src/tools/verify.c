@@ -14,7 +14,9 @@
 	[first + VERIFY_SUB_KV_INDPTR] = {prefix "kv_indptr", sizeof(int32_t)},                    \
 	[first + VERIFY_SUB_KV_INDICES] = {prefix "kv_indices", sizeof(int32_t)},                  \
 	[first + VERIFY_SUB_CU_SEQLENS_Q] = {prefix "cu_seqlens_q", sizeof(int32_t)},              \
-	[first + VERIFY_SUB_KV_LAST_PAGE_LENS] = {prefix "kv_last_page_lens", sizeof(int32_t)}
+	[first + VERIFY_SUB_KV_LAST_PAGE_LENS] = {prefix "kv_last_page_lens", sizeof(int32_t)},    \
+	[first + VERIFY_SUB_G_KV_INDPTR] = {prefix "g_kv_indptr", sizeof(int32_t)},                \
+	[first + VERIFY_SUB_SPARSE_KV_INDPTR] = {prefix "sparse_kv_indptr", sizeof(int32_t)}
 
 _Static_assert(VERIFY_UB1 - VERIFY_UB0 == VERIFY_SUB_ARRAYS, "the arrays of a half");
 
@@ -37,7 +39,15 @@ static const struct {
 	[VERIFY_BONUS_LOGITS_INDICES] = {"bonus_logits_indices", sizeof(int64_t)},
 	[VERIFY_DRAFT_IDS] = {"draft_ids", sizeof(int32_t)},
 	[VERIFY_KV_LAST_PAGE_LENS] = {"kv_last_page_lens", sizeof(int32_t)},
+	[VERIFY_G_KV_INDPTR] = {"g_kv_indptr", sizeof(int32_t)},
+	[VERIFY_DCP_LOCAL_CONTEXT_LENS] = {"dcp_local_context_lens", sizeof(int32_t)},
+	[VERIFY_SPARSE_KV_INDPTR] = {"sparse_kv_indptr", sizeof(int32_t)},
+	[VERIFY_BATCH_ID_PER_Q_TOKEN] = {"batch_id_per_q_token", sizeof(int32_t)},
 	[VERIFY_MROPE_POSITIONS] = {"mrope_positions", sizeof(int64_t)},
+	[VERIFY_QSA_TOKEN_TO_REQ] = {"qsa_token_to_req", sizeof(int32_t)},
+	[VERIFY_QSA_LOGICAL_POSITIONS] = {"qsa_logical_positions", sizeof(int64_t)},
+	[VERIFY_QSA_COMPRESSED_SLOTS] = {"qsa_compressed_slots", sizeof(int64_t)},
+	[VERIFY_PLE_HAS_INITIAL_STATE] = {"ple_has_initial_state", sizeof(bool)},
 	SUB_BATCH(VERIFY_UB0, "ub0_"),
 	SUB_BATCH(VERIFY_UB1, "ub1_"),
 };
@@ -74,8 +84,48 @@ static size_t sub_batch_capacity(const struct verify_shape *shape, enum verify_s
 		return requests * shape->columns * (shape->block_size / shape->page_size);
 	case VERIFY_SUB_KV_LAST_PAGE_LENS:
 		return shape->mla ? requests : 0;
+	case VERIFY_SUB_G_KV_INDPTR:
+		return shape->tbo && shape->dcp_size > 1 ? requests + 1 : 0;
+	case VERIFY_SUB_SPARSE_KV_INDPTR:
+		return shape->tbo && shape->index_topk > 0 ? requests * width(shape) + 1 : 0;
 	default:
 		return requests;
+	}
+}
+
+/* Whether a step of this shape has the array at all. */
+static bool is_present(const struct verify_shape *shape, enum verify_array array)
+{
+	switch (array) {
+	case VERIFY_POSITIONS:
+		return !shape->mrope;
+	case VERIFY_INPUT_IDS:
+	case VERIFY_CU_SEQLENS_Q:
+	case VERIFY_TEMPERATURES:
+	case VERIFY_TOP_PS:
+	case VERIFY_CU_NUM_DRAFT_TOKENS:
+	case VERIFY_TARGET_LOGITS_INDICES:
+	case VERIFY_BONUS_LOGITS_INDICES:
+	case VERIFY_DRAFT_IDS:
+		return shape->speculative_tokens > 0;
+	case VERIFY_KV_LAST_PAGE_LENS:
+		return shape->mla;
+	case VERIFY_G_KV_INDPTR:
+		return shape->dcp_size > 1;
+	case VERIFY_DCP_LOCAL_CONTEXT_LENS:
+		return shape->dcp_size > 1 && shape->index_topk > 0;
+	case VERIFY_SPARSE_KV_INDPTR:
+	case VERIFY_BATCH_ID_PER_Q_TOKEN:
+		return shape->index_topk > 0;
+	case VERIFY_MROPE_POSITIONS:
+		return shape->mrope;
+	case VERIFY_QSA_TOKEN_TO_REQ:
+	case VERIFY_QSA_LOGICAL_POSITIONS:
+	case VERIFY_QSA_COMPRESSED_SLOTS:
+	case VERIFY_PLE_HAS_INITIAL_STATE:
+		return shape->qsa_ratio > 0;
+	default:
+		return true;
 	}
 }
 
@@ -85,19 +135,21 @@ static size_t capacity(const struct verify_shape *shape, enum verify_array array
 
 	if (array >= VERIFY_UB0)
 		return sub_batch_capacity(shape, (array - VERIFY_UB0) % VERIFY_SUB_ARRAYS);
-	if (array >= VERIFY_INPUT_IDS && array <= VERIFY_DRAFT_IDS &&
-	    shape->speculative_tokens == 0)
+	if (!is_present(shape, array))
 		return 0;
 	switch (array) {
 	case VERIFY_SLOT_MAPPING:
-		return requests * width(shape);
 	case VERIFY_POSITIONS:
-		return shape->mrope ? 0 : requests * width(shape);
-	case VERIFY_KV_LAST_PAGE_LENS:
-		return shape->mla ? requests : 0;
+	case VERIFY_DCP_LOCAL_CONTEXT_LENS:
+	case VERIFY_BATCH_ID_PER_Q_TOKEN:
+	case VERIFY_QSA_TOKEN_TO_REQ:
+	case VERIFY_QSA_LOGICAL_POSITIONS:
+	case VERIFY_QSA_COMPRESSED_SLOTS:
+		return requests * width(shape);
 	case VERIFY_MROPE_POSITIONS:
-		return shape->mrope ? 3 * requests * width(shape) : 0;
+		return 3 * requests * width(shape);
 	case VERIFY_INPUT_IDS:
+	case VERIFY_SPARSE_KV_INDPTR:
 		return requests * width(shape) + 1;
 	case VERIFY_TARGET_LOGITS_INDICES:
 	case VERIFY_DRAFT_IDS:
@@ -106,6 +158,7 @@ static size_t capacity(const struct verify_shape *shape, enum verify_array array
 		return requests * shape->columns;
 	case VERIFY_KV_INDPTR:
 	case VERIFY_CU_SEQLENS_Q:
+	case VERIFY_G_KV_INDPTR:
 		return requests + 1;
 	case VERIFY_KV_INDICES:
 		return requests * shape->columns * (shape->block_size / shape->page_size);
@@ -159,6 +212,7 @@ static void apply_request(struct verify_image *image, uint32_t row, int32_t cont
 	int32_t *kv_indices = image->arrays[VERIFY_KV_INDICES];
 	const int32_t tokens = (int32_t)width(shape);
 	int32_t entry = row == 0 ? 0 : kv_indptr[row];
+	struct verify_deal deal = {0};
 
 	context_lens[row] = context_length;
 	slot_mapping += (size_t)row * width(shape);
@@ -168,13 +222,16 @@ static void apply_request(struct verify_image *image, uint32_t row, int32_t cont
 		block_table[column] = column < page_count ? pages[column] : 0;
 	/* the last tokens are those that the step stores; each physical page has one index */
 	for (int32_t token = 0; token < context_length; token++) {
-		int64_t slot = (int64_t)pages[token / (int32_t)shape->block_size] *
-				       shape->block_size +
-			       token % (int32_t)shape->block_size;
+		const uint32_t place = deal.held;
+
+		if (!verify_deal_token(shape, &deal))
+			continue;
+		int64_t slot = (int64_t)pages[place / shape->block_size] * shape->block_size +
+			       place % shape->block_size;
 
 		if (token >= context_length - tokens)
 			slot_mapping[token - (context_length - tokens)] = slot;
-		if (token % (int32_t)shape->page_size == 0)
+		if (place % shape->page_size == 0)
 			kv_indices[entry++] = (int32_t)(slot / shape->page_size);
 	}
 	kv_indptr[0] = 0;
@@ -260,9 +317,15 @@ void verify_apply_tokens(struct verify_image *image, const struct scheduler_batc
 
 static int64_t element(const struct verify_image *image, enum verify_array array, size_t index)
 {
-	if (array_facts[array].element_size == sizeof(int64_t))
+	switch (array_facts[array].element_size) {
+	case sizeof(int64_t):
 		return ((const int64_t *)image->arrays[array])[index];
-	return ((const int32_t *)image->arrays[array])[index];
+	case sizeof(int32_t):
+		return ((const int32_t *)image->arrays[array])[index];
+	default:
+		/* whatever the byte is, and not only whether it is 0 */
+		return ((const unsigned char *)image->arrays[array])[index];
+	}
 }
 
 bool verify_compare(const struct verify_image *expected, const struct verify_image *found,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the GPU must hold after a decode step, computed by the CPU alone: the arrays of the
- * mha_decode group and the KV indices that its first consumer generates, with speculative decoding
- * also those of token_inputs and what its consumers make of them; graph padding and untouched tails
+ * decode group and the KV indices that its first consumer generates, with speculative decoding also
+ * those of token_inputs and what its consumers make of them; graph padding and untouched tails
  * included.
  */
 #ifndef H2DPUB_TOOLS_VERIFY_H
@@ -32,12 +32,24 @@ enum verify_array {
 	VERIFY_DRAFT_IDS,
 	/* with MLA only: */
 	VERIFY_KV_LAST_PAGE_LENS,
+	/* with ranks only: */
+	VERIFY_G_KV_INDPTR,
+	/* with ranks and sparse attention only: */
+	VERIFY_DCP_LOCAL_CONTEXT_LENS,
+	/* with sparse attention only: */
+	VERIFY_SPARSE_KV_INDPTR,
+	VERIFY_BATCH_ID_PER_Q_TOKEN,
 	/* with MRoPE only: */
 	VERIFY_MROPE_POSITIONS,
+	/* with QSA and PLE only: */
+	VERIFY_QSA_TOKEN_TO_REQ,
+	VERIFY_QSA_LOGICAL_POSITIONS,
+	VERIFY_QSA_COMPRESSED_SLOTS,
+	VERIFY_PLE_HAS_INITIAL_STATE,
 	/* with two-batch overlap only; each half has these, in the order of verify_sub_array: */
 	VERIFY_UB0,
-	VERIFY_UB1 = VERIFY_UB0 + 7,
-	VERIFY_ARRAYS = VERIFY_UB1 + 7
+	VERIFY_UB1 = VERIFY_UB0 + 9,
+	VERIFY_ARRAYS = VERIFY_UB1 + 9
 };
 
 enum verify_sub_array {
@@ -48,6 +60,8 @@ enum verify_sub_array {
 	VERIFY_SUB_KV_INDICES,
 	VERIFY_SUB_CU_SEQLENS_Q,
 	VERIFY_SUB_KV_LAST_PAGE_LENS, /* with MLA only */
+	VERIFY_SUB_G_KV_INDPTR,	      /* with ranks only */
+	VERIFY_SUB_SPARSE_KV_INDPTR,  /* with sparse attention only */
 	VERIFY_SUB_ARRAYS
 };
 
@@ -60,6 +74,11 @@ struct verify_shape {
 	bool mla;                    /* else MHA */
 	bool mrope;                  /* then the positions are not written */
 	bool tbo;
+	uint32_t dcp_size; /* ranks that share a context (with MLA); 0 or 1: none do */
+	uint32_t dcp_rank; /* this one, below dcp_size */
+	uint32_t dcp_interleave; /* tokens in a row that a rank gets; 0: 1 */
+	uint32_t index_topk;     /* most tokens that one sees (with MLA); 0: all */
+	uint32_t qsa_ratio;      /* tokens to a compressed one; 0: neither QSA nor PLE */
 };
 
 /* The tokens of a step with speculative ones; width = 1 + speculative_tokens. */
@@ -88,7 +107,7 @@ struct verify_mismatch {
 
 const char *verify_array_name(enum verify_array array);
 
-/* 8 for int64 arrays, 4 for int32 and float arrays, whose bits are compared. */
+/* 8 for int64 arrays, 4 for int32 and float arrays, whose bits are compared, 1 for truth values. */
 size_t verify_element_size(enum verify_array array);
 
 /* Elements to read back and compare: the whole array, of kv_indices the part ever written. */
@@ -109,9 +128,22 @@ void verify_apply(struct verify_image *image, const struct scheduler_batch *batc
 void verify_apply_tokens(struct verify_image *image, const struct scheduler_batch *batch,
 			 const struct verify_tokens *tokens, uint32_t graph_requests);
 
-/* The same for what the attention reads beside that: MLA's, MRoPE's and those of sub-batches. */
+/*
+ * The same for what the attention reads beside that: MLA's, MRoPE's, QSA's, and those of
+ * sub-batches.
+ */
 void verify_apply_attention(struct verify_image *image, const struct scheduler_batch *batch,
 			    uint32_t graph_requests);
+
+/* The tokens of a context dealt out to the ranks like cards. All zero before the first. */
+struct verify_deal {
+	uint32_t rank;     /* that the next token goes to */
+	uint32_t in_a_row; /* that it has got */
+	uint32_t held;     /* by the shape's rank so far */
+};
+
+/* Deals one token; whether the shape's rank gets it. */
+bool verify_deal_token(const struct verify_shape *shape, struct verify_deal *deal);
 
 /* What the replay adds to the positions of a request: images make them differ from its tokens. */
 int64_t verify_mrope_delta(uint64_t request_id);

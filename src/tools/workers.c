@@ -51,15 +51,21 @@ struct workers {
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* A late worker waits for its byte; the end of the scheduler ends it. */
+/*
+ * A late worker waits for its byte; the end of the scheduler ends it. Workers that share contexts
+ * are of one rank after the other.
+ */
 static void run_member(const struct workers *workers, uint32_t number, int start)
 {
+	struct replay_gpu_settings settings = workers->settings.gpu;
+	struct attention_settings *attention = &settings.attention;
 	char byte;
 
+	attention->dcp_rank = (attention->dcp_rank + number) % attention->dcp_size;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (start >= 0 && read(start, &byte, 1) != 1)
 		_exit(EXIT_FAILURE);
-	_exit(worker_run(number, workers->directory, &workers->settings.gpu));
+	_exit(worker_run(number, workers->directory, &settings));
 }
 
 static int start_member(struct workers *workers, uint32_t number, bool late,

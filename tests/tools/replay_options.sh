@@ -52,11 +52,16 @@ range page-size 1 1024 0 1025
 range num-pages 1 16777216 0 16777217
 range max-model-len 2 1048576 1 1048577
 range step-time 1 3600000 0 3600001
+range dcp-size 1 64 0 65
+range dcp-rank 0 63 -1 64
+range dcp-interleave 1 1024 0 1025
+range sparse 0 65536 -1 65537
+range ragged 0 1024 -1 1025
 range slots 1 64 0 65
 range seed 0 18446744073709551615 -1 18446744073709551616
 
 for option in trace requests steps max-num-seqs block-size page-size num-pages max-model-len \
-	step-time backend slots seed; do
+	step-time backend dcp-size dcp-rank dcp-interleave sparse ragged slots seed; do
 	refuses "option --$option: no value" "--$option"
 done
 refuses "option '--nonsense' is unknown, ambiguous or takes no value" --nonsense
@@ -67,6 +72,15 @@ refuses "argument 'trace.csv' is not an option" trace.csv
 refuses "argument '--json' is not an option" -- --json
 refuses "option --page-size: 3 does not divide the block size 16" --page-size 3
 refuses "option --page-size: 32 does not divide the block size 16" --page-size 32
+refuses "option --dcp-size: 2 without --attention mla" --dcp-size 2
+refuses "option --dcp-size: 2 without --attention mla" --attention mha --dcp-size 2 --sparse 9
+refuses "option --sparse: 9 without --attention mla" --sparse 9
+refuses "option --dcp-rank: 1 is not below --dcp-size 1" --attention mla --dcp-rank 1
+refuses "option --dcp-rank: 4 is not below --dcp-size 4" --attention mla --dcp-size 4 --dcp-rank 4
+refuses "option --dcp-interleave: there is no --dcp-size above 1" --attention mla \
+	--dcp-interleave 1
+refuses "option --dcp-interleave: 3 does not divide the block size 16" --attention mla \
+	--dcp-size 2 --dcp-interleave 3
 few="is too few, one request of"
 refuses "option --num-pages: 99 $few 1600 tokens (--max-model-len) needs 100" \
 	--max-model-len 1600 --num-pages 99
@@ -79,6 +93,8 @@ refuses "option --num-pages: 4 $few 65 tokens (--max-model-len) needs 5" \
 printf '{"timestamp": 0, "input_length": 60000, "output_length": 5, "hash_ids": []}' >"$trace"
 refuses "option --num-pages: 4 $few 32768 tokens (--max-model-len) needs 128" \
 	--trace "$trace" --num-pages 4 --block-size 256
+refuses "option --num-pages: 4 $few 32768 tokens (--max-model-len) needs 8" \
+	--trace "$trace" --num-pages 4 --block-size 256 --attention mla --dcp-size 16
 
 # names_backends STATUS WHERE VALUE: the message has the place, the value and the three names.
 names_backends()
@@ -97,7 +113,7 @@ names_backends $? "environment variable ATOM_H2D_BACKEND" Packed
 "$replay" --help >"$directory/out" 2>"$directory/error" && [ ! -s "$directory/error" ]
 result $? "--help succeeds"
 for option in trace requests steps max-num-seqs block-size page-size num-pages max-model-len \
-	step-time backend slots seed no-verify json help version; do
+	step-time backend dcp-size dcp-rank dcp-interleave sparse ragged slots seed no-verify json help version; do
 	grep -q "^  --$option " "$directory/out"
 	result $? "--help describes --$option"
 done

@@ -138,6 +138,11 @@ static void fill_report(struct report *report)
 		.max_model_len = 4096,
 		.block_size = 16,
 		.num_pages = 512,
+		.dcp_size = 4,
+		.dcp_rank = 1,
+		.dcp_interleave = 2,
+		.index_topk = 64,
+		.qsa_ratio = 8,
 		.scheduled = {.admitted = 8,
 			      .finished = 7,
 			      .rejected = 2,
@@ -193,6 +198,9 @@ START_TEST(table)
 		"  requests                     10: 7 finished, 1 clipped, 2 rejected (too long)\n"
 		"  tokens                       1000 prompt, 50 generated\n"
 		"  context                      at most 4096 tokens\n"
+		"  context parallelism          from rank 1 of 4 on, interleave 2\n"
+		"  sparse attention             at most 64 tokens selected\n"
+		"  QSA tokens                   8 to a compressed one\n"
 		"  decode steps                 4\n"
 		"  batch size                   min 6, mean 7.5, max 9\n"
 		"  graph padding                10 rows, 25.0 % of the graphs' rows\n"
@@ -253,7 +261,8 @@ START_TEST(json_has_the_same_figures)
 		{"num_pages", 512}, {"requests_finished", 7}, {"requests_clipped", 1},
 		{"requests_rejected", 2}, {"prompt_tokens", 1000}, {"generated_tokens", 50},
 		{"decode_steps", 4}, {"padding_rows", 10}, {"preemptions", 5},
-		{"most_pages_in_use", 70}, {"shared_pages", 6}, {"slots", 3},
+		{"dcp_size", 4}, {"dcp_rank", 1}, {"dcp_interleave", 2}, {"index_topk", 64},
+		{"qsa_ratio", 8}, {"most_pages_in_use", 70}, {"shared_pages", 6}, {"slots", 3},
 		{"publications", 11}, {"dma_copies", 12}, {"publication_dispatches", 13},
 		{"barrier_packets", 14}, {"graph_launches", 15}, {"consumer_dispatches", 16},
 		{"bytes", 1536}, {"packed_bytes", 100}, {"verified_steps", 4},
