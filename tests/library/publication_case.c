@@ -275,10 +275,15 @@ static void *open_later(void *unused)
 	return unused;
 }
 
-void delay(h2d_stream_t *stream, unsigned int milliseconds)
+void gate_open_later(unsigned int milliseconds)
 {
-	gate_close(stream);
 	gate_delay_ms = milliseconds;
 	ck_assert_int_eq(pthread_create(&gate_opener, NULL, open_later, NULL), 0);
 	gate_opener_runs = true;
+}
+
+void delay(h2d_stream_t *stream, unsigned int milliseconds)
+{
+	gate_close(stream);
+	gate_open_later(milliseconds);
 }

@@ -85,6 +85,8 @@ void *case_host_memory(size_t size);
 /* Blocks the stream until the gate is opened; at most one gate at a time. */
 void gate_close(h2d_stream_t *stream);
 void gate_open(void);
+/* From another thread, in so many milliseconds. */
+void gate_open_later(unsigned int milliseconds);
 /* Blocks the stream for some milliseconds, without waiting for it here. */
 void delay(h2d_stream_t *stream, unsigned int milliseconds);
 

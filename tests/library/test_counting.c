@@ -158,11 +158,12 @@ static void publish_ahead(int backend)
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < SLOTS; i++)
 			check_success(h2d_owner_begin(slots[i].owner, stream));
-		delay(stream, 20);
+		gate_close(stream);
 		for (int i = 0; i < SLOTS - 1; i++)
 			COUNT(COUNTING_PUBLISH,
 			      h2d_group_publish(slots[i].group, stream, counts, NULL));
 		fill_ring(stream, 1);
+		gate_open_later(20);
 		COUNT(COUNTING_PUBLISH_FULL_RING,
 		      h2d_group_publish(slots[SLOTS - 1].group, stream, counts, NULL));
 		for (int i = 0; i < SLOTS; i++)

@@ -182,8 +182,9 @@ START_TEST(publication_waits_for_room_in_the_queue)
 	check_success(h2d_owner_begin(pair.owner, small_stream));
 	fill_source(pair.a, 11);
 	fill_source(pair.b, 22);
-	delay(small_stream, 30);
+	gate_close(small_stream);
 	fill_queue(1);
+	gate_open_later(30);
 	check_success(publish_two(pair.group, small_stream, 16, 16));
 	check_success(h2d_owner_finish(pair.owner, small_stream));
 	check_success_in_time(h2d_stream_synchronize(small_stream));
