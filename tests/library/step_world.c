@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "hsa/kernel_arguments.h"
+
 static void *allocate(size_t size)
 {
 	void *memory = calloc(1, size ? size : 1);
@@ -12,22 +14,31 @@ static void *allocate(size_t size)
 	return memory;
 }
 
-static void add_array(step_world_t *world, uint32_t slot, uint32_t index, const char *name,
-		      const void *device, size_t size)
+/* ---- the world ------------------------------------------------------------------------------- */
+
+/* The poison differs between slots and arrays too. */
+static step_array_t poisoned_array(const char *name, const void *device, size_t size, uint32_t seed)
 {
 	uint8_t *expected = allocate(size);
 
-	ck_assert_uint_lt(index, STEP_MAX_ARRAYS);
 	for (size_t i = 0; i < size; i++)
-		expected[i] = (uint8_t)(0x91 + 7 * i + 13 * index + slot);
+		expected[i] = (uint8_t)(0x91 + 7 * i + seed);
 	check_success(h2d_device_write(fixture_device, (void *)(uintptr_t)device, expected, size,
 				       H2D_DEFAULT_TIMEOUT_NS));
-	world->arrays[slot][index] = (step_array_t){name, device, size, expected};
+	return (step_array_t){name, device, size, expected};
+}
+
+static void add_array(step_world_t *world, uint32_t slot, uint32_t index, const char *name,
+		      const void *device, size_t size)
+{
+	ck_assert_uint_lt(index, STEP_MAX_ARRAYS);
+	world->arrays[slot][index] = poisoned_array(name, device, size, 13 * index + slot);
 }
 
 step_world_t *step_world_create(const h2d_runner_options_t *options, h2d_backend_t backend,
 				uint32_t slots)
 {
+	const size_t drafts = (size_t)options->max_requests * (options->query_length - 1);
 	h2d_runner_options_t chosen = *options;
 	step_world_t *world = allocate(sizeof(*world));
 
@@ -44,6 +55,9 @@ step_world_t *step_world_create(const h2d_runner_options_t *options, h2d_backend
 				  h2d_buffer_device(buffer), buffer_size(buffer));
 		}
 	}
+	if (drafts > 0)
+		world->draft_ids = poisoned_array("draft_ids", world->runner->draft_ids,
+						  drafts * sizeof(int32_t), 0);
 	return world;
 }
 
@@ -56,14 +70,23 @@ void step_world_add(step_world_t *world, const char *name, const void *const dev
 
 void step_world_destroy(step_world_t *world)
 {
+	step_world_check(world, "at the end");
+	step_world_discard(world);
+}
+
+void step_world_discard(step_world_t *world)
+{
 	check_success(h2d_stream_synchronize(fixture_stream));
 	for (uint32_t slot = 0; slot < world->runner->options.slots; slot++) {
 		for (uint32_t i = 0; i < world->num_arrays; i++)
 			free(world->arrays[slot][i].expected);
 	}
+	free(world->draft_ids.expected);
 	check_success(h2d_runner_destroy(world->runner));
 	free(world);
 }
+
+/* ---- the image ------------------------------------------------------------------------------- */
 
 static const step_array_t *find(const step_world_t *world, uint32_t slot, const char *name)
 {
@@ -84,28 +107,109 @@ void step_expect(step_world_t *world, const char *name, const void *bytes, size_
 		memcpy(array->expected, bytes, size);
 }
 
+void *step_image(step_world_t *world, const char *name)
+{
+	return find(world, h2d_runner_slot(world->runner), name)->expected;
+}
+
 const void *step_expected(const step_world_t *world, uint32_t slot, const char *name)
 {
 	return find(world, slot, name)->expected;
 }
 
-void step_world_check(const step_world_t *world, const char *what)
+/* ---- observations, and the device at rest ---------------------------------------------------- */
+
+static size_t slot_size(const step_world_t *world)
 {
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < world->num_arrays; i++)
+		size += world->arrays[0][i].size;
+	return size;
+}
+
+void step_observe(step_world_t *world, const char *what, int step)
+{
+	const uint32_t slot = h2d_runner_slot(world->runner);
+	const size_t arguments_size = sizeof(struct h2d_pull_arguments) +
+				      world->num_arrays * sizeof(struct h2d_pull_member);
+	struct h2d_pull_arguments *arguments = case_host_memory(arguments_size);
+	uint8_t *copy = case_device_memory(slot_size(world));
+	uint8_t *expected = allocate(slot_size(world));
+	step_observation_t *observation = &world->observations[world->num_observations++];
+	h2d_dispatch_t dispatch = {
+		.grid_size = {0, 1, 1},
+		.workgroup_size = {H2D_CHUNK_WORKGROUP_SIZE, 1, 1},
+		.kernel_arguments = arguments,
+		.kernel_arguments_size = arguments_size,
+	};
+
+	ck_assert_uint_le(world->num_observations, STEP_MAX_OBSERVATIONS);
+	*observation = (step_observation_t){.copy = copy, .expected = expected, .slot = slot};
+	snprintf(observation->what, sizeof(observation->what), "%s, step %d", what, step);
+	arguments->members = world->num_arrays;
+	for (uint32_t i = 0; i < world->num_arrays; i++) {
+		const step_array_t *array = &world->arrays[slot][i];
+
+		arguments->member[i] = (struct h2d_pull_member){
+			.source = (uintptr_t)array->device,
+			.destination = (uintptr_t)copy,
+			.bytes = array->size,
+		};
+		memcpy(expected, array->expected, array->size);
+		copy += array->size;
+		expected += array->size;
+		dispatch.grid_size[0] +=
+			(uint32_t)h2d_chunk_count(array->size) * H2D_CHUNK_WORKGROUP_SIZE;
+	}
+	check_success(h2d_device_get_kernel(fixture_device, "h2d_pull", &dispatch.kernel));
+	check_success(h2d_stream_dispatch(fixture_stream, &dispatch));
+}
+
+static void check_bytes(const char *what, uint32_t slot, const step_array_t *array,
+			const void *device, const uint8_t *expected)
+{
+	void *actual = allocate(array->size);
 	char name[256];
 
+	check_success(h2d_device_read(fixture_device, actual, device, array->size,
+				      H2D_DEFAULT_TIMEOUT_NS));
+	snprintf(name, sizeof(name), "%s: slot %u, %s", what, slot, array->name);
+	fixture_check_bytes(name, actual, expected, array->size);
+	free(actual);
+}
+
+static void check_observation(const step_world_t *world, const step_observation_t *observation)
+{
+	size_t offset = 0;
+
+	for (uint32_t i = 0; i < world->num_arrays; i++) {
+		const step_array_t *array = &world->arrays[observation->slot][i];
+
+		check_bytes(observation->what, observation->slot, array, observation->copy + offset,
+			    observation->expected + offset);
+		offset += array->size;
+	}
+}
+
+void step_world_check(step_world_t *world, const char *what)
+{
 	check_success(h2d_stream_synchronize(fixture_stream));
+	for (uint32_t i = 0; i < world->num_observations; i++) {
+		check_observation(world, &world->observations[i]);
+		free(world->observations[i].expected);
+	}
+	world->num_observations = 0;
 	for (uint32_t slot = 0; slot < world->runner->options.slots; slot++) {
 		for (uint32_t i = 0; i < world->num_arrays; i++) {
 			const step_array_t *array = &world->arrays[slot][i];
-			void *actual = allocate(array->size);
 
-			check_success(h2d_device_read(fixture_device, actual, array->device,
-						      array->size, H2D_DEFAULT_TIMEOUT_NS));
-			snprintf(name, sizeof(name), "%s: slot %u, %s", what, slot, array->name);
-			fixture_check_bytes(name, actual, array->expected, array->size);
-			free(actual);
+			check_bytes(what, slot, array, array->device, array->expected);
 		}
 	}
+	if (world->draft_ids.size > 0)
+		check_bytes(what, 0, &world->draft_ids, world->draft_ids.device,
+			    world->draft_ids.expected);
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -142,15 +246,29 @@ void step_sources_check(const step_world_t *world, step_sources_t *sources, cons
 	}
 }
 
+h2d_buffer_t *step_buffer(const step_world_t *world, const char *name)
+{
+	h2d_buffer_t *buffer = NULL;
+
+	check_success(h2d_runner_buffer(world->runner, name, &buffer));
+	return buffer;
+}
+
 void step_check_published(const step_world_t *world, const char *name, bool published)
 {
-	const h2d_runner_slot_t *slot = slot_in_use(world);
-	const h2d_buffer_t *buffer = h2d_slot_find_buffer(slot, name);
+	const uint64_t epoch = h2d_owner_epoch(slot_in_use(world)->owner);
 
-	ck_assert_msg(buffer, "no buffer %s", name);
-	ck_assert_msg((h2d_buffer_published_epoch(buffer) == h2d_owner_epoch(slot->owner)) ==
-			      published,
+	ck_assert_msg((h2d_buffer_published_epoch(step_buffer(world, name)) == epoch) == published,
 		      "%s was %spublished", name, published ? "not " : "");
+}
+
+void *step_upload(const void *bytes, size_t size)
+{
+	void *memory = case_device_memory(size);
+
+	check_success(
+		h2d_device_write(fixture_device, memory, bytes, size, H2D_DEFAULT_TIMEOUT_NS));
+	return memory;
 }
 
 void step_hostile_setup(void)

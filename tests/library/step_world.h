@@ -9,7 +9,17 @@
 #include "publication_case.h"
 #include "step/runner.h"
 
-enum { STEP_MAX_ARRAYS = 128, STEP_MAX_SLOTS = 2 };
+enum { STEP_MAX_ARRAYS = 128, STEP_MAX_SLOTS = 2, STEP_MAX_OBSERVATIONS = 64 };
+
+/* Loop tests run in each mode, and again in each for every further variant of theirs. */
+enum { STEP_MODES = BACKENDS * STEP_MAX_SLOTS };
+#define STEP_BACKEND(i) ((h2d_backend_t)((i) % BACKENDS))
+#define STEP_SLOTS(i)	((uint32_t)(1 + (i) % STEP_MODES / BACKENDS))
+
+/* Captured batch sizes in an initialiser of options. */
+#define CAPTURED(...)                                                                              \
+	.captured_batch_sizes = (const uint32_t[]){__VA_ARGS__},                                   \
+	.num_captured_batch_sizes = sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
 
 typedef struct step_array {
 	const char *name;
@@ -18,21 +28,30 @@ typedef struct step_array {
 	uint8_t *expected;
 } step_array_t;
 
+/* What a consumer copied of a slot's arrays, one after the other. */
+typedef struct step_observation {
+	const uint8_t *copy; /* device */
+	uint8_t *expected;   /* the slot's image when it was enqueued */
+	uint32_t slot;
+	char what[96];
+} step_observation_t;
+
 typedef struct step_world {
 	h2d_runner_t *runner;
 	step_array_t arrays[STEP_MAX_SLOTS][STEP_MAX_ARRAYS];
 	uint32_t num_arrays;
+	step_array_t draft_ids; /* the runner's, of all slots; size 0: it has none */
+	step_observation_t observations[STEP_MAX_OBSERVATIONS];
+	uint32_t num_observations;
 } step_world_t;
 
-/* Captured batch sizes in an initialiser of options. */
-#define CAPTURED(...)                                                                              \
-	.captured_batch_sizes = (const uint32_t[]){__VA_ARGS__},                                   \
-	.num_captured_batch_sizes = sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
-
-/* All buffers of all slots start poisoned, from byte to byte differently. */
+/* All device memory of the runner starts poisoned, from byte to byte differently. */
 step_world_t *step_world_create(const h2d_runner_options_t *options, h2d_backend_t backend,
 				uint32_t slots);
+
+/* Checks everything first; discard does not, for cases that enter a part of what they publish. */
 void step_world_destroy(step_world_t *world);
+void step_world_discard(step_world_t *world);
 
 /* Adds device memory that no buffer has: `device` of each slot, poisoned too. */
 void step_world_add(step_world_t *world, const char *name, const void *const device[], size_t size);
@@ -40,11 +59,24 @@ void step_world_add(step_world_t *world, const char *name, const void *const dev
 /* Enters what the first bytes of an array of the slot in use must be. */
 void step_expect(step_world_t *world, const char *name, const void *bytes, size_t size);
 
-/* The expected contents, for models that read them. */
+/* The expected contents: of the slot in use, to be changed by a model, and of any slot. */
+void *step_image(step_world_t *world, const char *name);
 const void *step_expected(const step_world_t *world, uint32_t slot, const char *name);
 
-/* Waits for the stream, then compares every byte of every slot; what names the moment. */
-void step_world_check(const step_world_t *world, const char *what);
+/*
+ * Enqueues a consumer that copies all arrays of the slot in use, in the stream's order; what it has
+ * seen is compared at the next check. what and step name the moment.
+ */
+void step_observe(step_world_t *world, const char *what, int step);
+
+/* Waits for the stream, then compares the observations and every byte of every slot. */
+void step_world_check(step_world_t *world, const char *what);
+
+/* A buffer of the slot in use. */
+h2d_buffer_t *step_buffer(const step_world_t *world, const char *name);
+
+/* The buffer of the slot in use was published in this epoch, or was not. */
+void step_check_published(const step_world_t *world, const char *name, bool published);
 
 /* The sources of the slot in use, all of them, as they are now. */
 typedef struct step_sources {
@@ -63,8 +95,8 @@ void step_sources_check(const step_world_t *world, step_sources_t *sources, cons
 		step_sources_check(world, &step_before, #call);                                    \
 	} while (0)
 
-/* The buffer of the slot in use was published in this epoch, or was not. */
-void step_check_published(const step_world_t *world, const char *name, bool published);
+/* Device memory with these bytes, which case_teardown() frees. */
+void *step_upload(const void *bytes, size_t size);
 
 /* A checked fixture: case_setup() on a hostile software GPU. */
 void step_hostile_setup(void);

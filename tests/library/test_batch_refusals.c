@@ -17,7 +17,7 @@ static const h2d_runner_options_t options = {.max_requests = 6,
 /* ---- token inputs ---------------------------------------------------------------------------- */
 
 /* Request 0 continues row 1; request 1 is new with one draft of the host; request 2 is new. */
-static void make_case(token_case_t *token_case, serving_world_t *world)
+static void make_case(token_case_t *token_case)
 {
 	static const uint64_t request_ids[] = {700, 701, 702};
 
@@ -32,7 +32,7 @@ static void make_case(token_case_t *token_case, serving_world_t *world)
 		.previous_sampled = {8, 9},
 	};
 	token_case_attach(token_case, 3);
-	token_case_upload_previous(token_case, world, 2, 2, 4, 1);
+	token_case_upload_previous(token_case, 2, 2, 4, 1);
 	token_case->batch.request_ids = request_ids;
 	token_case->batch.previous_rows = token_case->rows;
 	token_case->batch.draft_token_ids = token_case->drafts;
@@ -126,26 +126,26 @@ START_TEST(token_inputs_name_request_and_field)
 {
 	const token_refusal_t *refusal = &token_refusals[_i / 3];
 	token_case_t token_case;
-	uint8_t *sources;
-	serving_world_t world;
+	step_sources_t sources;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i % 3 * 2);
-	make_case(&token_case, &world);
+	world = step_world_create(&options, STEP_BACKEND(_i), 1);
+	make_case(&token_case);
 	refusal->change(&token_case);
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
-	sources = serving_copy_sources(&world);
+	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	sources = step_sources_take(world);
 	check_status(
-		h2d_token_inputs_prepare(world.runner, fixture_stream, &token_case.batch, NULL),
+		h2d_token_inputs_prepare(world->runner, fixture_stream, &token_case.batch, NULL),
 		refusal->status);
 	check_words(refusal->words);
-	serving_check_sources(&world, sources);
-	serving_check(&world);
-	make_case(&token_case, &world);
+	step_sources_check(world, &sources, "refused");
+	step_world_check(world, "refused");
+	make_case(&token_case);
 	check_success(
-		h2d_token_inputs_prepare(world.runner, fixture_stream, &token_case.batch, NULL));
-	token_model_all(&world, &token_case);
-	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	serving_world_destroy(&world);
+		h2d_token_inputs_prepare(world->runner, fixture_stream, &token_case.batch, NULL));
+	token_model_all(world, &token_case);
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -238,22 +238,23 @@ START_TEST(prefill_inputs_name_request_and_field)
 {
 	const prefill_refusal_t *refusal = &prefill_refusals[_i / 3];
 	prefill_case_t prefill;
-	uint8_t *sources;
-	serving_world_t world;
+	step_sources_t sources;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i % 3 * 2);
+	world = step_world_create(&options, STEP_BACKEND(_i), 1);
 	make_prefill(&prefill);
 	refusal->change(&prefill);
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
-	sources = serving_copy_sources(&world);
-	check_status(h2d_prefill_inputs_prepare(world.runner, fixture_stream, &prefill.batch, NULL),
-		     refusal->status);
+	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	sources = step_sources_take(world);
+	check_status(
+		h2d_prefill_inputs_prepare(world->runner, fixture_stream, &prefill.batch, NULL),
+		refusal->status);
 	check_words(refusal->words);
-	serving_check_sources(&world, sources);
-	ck_assert(!serving_was_published(&world, "positions"));
-	serving_check(&world);
-	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	serving_world_destroy(&world);
+	step_sources_check(world, &sources, "refused");
+	step_check_published(world, "positions", false);
+	step_world_check(world, "refused");
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -271,17 +272,17 @@ START_TEST(mha_decode_refuses_ragged_widths)
 		.block_tables = (const int32_t *const[]){ids, ids},
 		.block_table_lengths = (const uint32_t[]){1, 1},
 	};
-	uint8_t *sources;
-	serving_world_t world;
+	step_sources_t sources;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i * 2);
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
-	sources = serving_copy_sources(&world);
-	check_fails(h2d_mha_decode_prepare(world.runner, fixture_stream, &batch, NULL), RANGE,
+	world = step_world_create(&options, STEP_BACKEND(_i), 1);
+	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	sources = step_sources_take(world);
+	check_fails(h2d_mha_decode_prepare(world->runner, fixture_stream, &batch, NULL), RANGE,
 		    "request 1: scheduled_tokens 2 is not query_length 3");
-	serving_check_sources(&world, sources);
-	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	serving_world_destroy(&world);
+	step_sources_check(world, &sources, "refused");
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	step_world_destroy(world);
 }
 END_TEST
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "publication_case.h"
-#include "serving_world.h"
+#include "step_world.h"
 
 enum { MAX_REQUESTS = 5, COLUMNS = 8, BLOCK = 16, PAGE = 4, PAGES = COLUMNS * BLOCK / PAGE };
 
@@ -59,16 +59,16 @@ static bool any_cached(const prefill_case_t *prefill)
 }
 
 /* What the device holds afterwards, request by request and token by token. */
-static void model(serving_world_t *world, const prefill_case_t *prefill)
+static void model(step_world_t *world, const prefill_case_t *prefill)
 {
 	const h2d_batch_t *batch = &prefill->batch;
-	int64_t *slots = serving_image(world, "slot_mapping");
-	int64_t *positions = serving_image(world, "positions");
-	int32_t *contexts = serving_image(world, "context_lens");
-	int32_t *keys = serving_image(world, "cu_seqlens_k");
-	int32_t *cached = serving_image(world, "num_cached_tokens");
-	int32_t *starts = serving_image(world, "seq_starts");
-	int32_t *tables = serving_image(world, "block_tables");
+	int64_t *slots = step_image(world, "slot_mapping");
+	int64_t *positions = step_image(world, "positions");
+	int32_t *contexts = step_image(world, "context_lens");
+	int32_t *keys = step_image(world, "cu_seqlens_k");
+	int32_t *cached = step_image(world, "num_cached_tokens");
+	int32_t *starts = step_image(world, "seq_starts");
+	int32_t *tables = step_image(world, "block_tables");
 
 	keys[0] = 0;
 	for (uint32_t i = 0; i < running(prefill); i++) {
@@ -95,12 +95,12 @@ static void model(serving_world_t *world, const prefill_case_t *prefill)
 	}
 }
 
-static void begin(serving_world_t *world)
+static void begin(step_world_t *world)
 {
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
 }
 
-static void finish(serving_world_t *world)
+static void finish(step_world_t *world)
 {
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
 	check_success(h2d_runner_record(world->runner, fixture_stream));
@@ -109,9 +109,9 @@ static void finish(serving_world_t *world)
 /* Two requests of 8 tokens in all, padded to 4, with cached tokens in every other step. */
 START_TEST(P23_runner_and_prefill_builder_share_reuse_and_publication)
 {
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i);
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 6; i++) {
 		const bool cached = i % 2 == 0;
 		prefill_case_t prefill = {
@@ -124,70 +124,70 @@ START_TEST(P23_runner_and_prefill_builder_share_reuse_and_publication)
 
 		attach(&prefill, 2);
 		prefill.batch.running_requests = 4;
-		begin(&world);
+		begin(world);
 		delay(fixture_stream, 3);
-		check_success(h2d_query_prefix_prepare(world.runner, fixture_stream, &prefill.batch,
-						       NULL));
-		prefix = serving_image(&world, "cu_seqlens_q");
+		check_success(h2d_query_prefix_prepare(world->runner, fixture_stream,
+						       &prefill.batch, NULL));
+		prefix = step_image(world, "cu_seqlens_q");
 		memcpy(prefix, (const int32_t[]){0, 5, 8, 8, 8}, 5 * sizeof(int32_t));
-		check_success(h2d_prefill_inputs_prepare(world.runner, fixture_stream,
+		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
 							 &prefill.batch, &step));
-		model(&world, &prefill);
-		serving_observe(&world, "prefill", i);
+		model(world, &prefill);
+		step_observe(world, "prefill", i);
 		ck_assert_int_eq(step.has_cached, cached);
 		ck_assert_int_eq(step.block_tables != NULL, cached);
 		ck_assert_int_eq(step.num_cached_tokens != NULL, cached);
 		ck_assert_int_eq(step.seq_starts != NULL, cached);
-		ck_assert_int_eq(serving_was_published(&world, "seq_starts"), cached);
+		step_check_published(world, "seq_starts", cached);
 		ck_assert_uint_eq(step.running_requests, 4);
 		ck_assert_uint_eq(step.num_tokens, 8);
 		ck_assert_int_eq(step.max_query_length, 5);
 		ck_assert_int_eq(step.max_context_length, cached ? 23 : 5);
 		ck_assert_uint_eq(step.num_keys, cached ? 5u + (uint32_t)i + 1 + 23 : 8);
-		check_fails(h2d_buffer_publish(serving_buffer(&world, "context_lens"),
-					       fixture_stream, 4, NULL),
+		check_fails(h2d_buffer_publish(step_buffer(world, "context_lens"), fixture_stream,
+					       4, NULL),
 			    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
-		finish(&world);
+		finish(world);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
 /* A second preparation with other contents changes nothing, neither open nor sealed. */
 START_TEST(A07_prefill_reentry_preserves_sources_and_first_consumer)
 {
-	const bool sealed = _i >= SERVING_MODES;
+	const bool sealed = _i >= STEP_MODES;
 	prefill_case_t prefill = {.contexts = {12, 7}, .cached = {9, 5}, .ids = {{3}, {4}}};
 	prefill_case_t changed = {.contexts = {13, 8}, .cached = {9, 5}, .ids = {{5}, {6}}};
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i % SERVING_MODES);
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	attach(&prefill, 2);
 	attach(&changed, 2);
 	prefill.batch.running_requests = 4;
 	changed.batch.running_requests = 4;
 	for (int epoch = 0; epoch < 2; epoch++) {
-		uint8_t *sources;
+		step_sources_t sources;
 
-		begin(&world);
+		begin(world);
 		delay(fixture_stream, 5);
-		check_success(h2d_prefill_inputs_prepare(world.runner, fixture_stream,
+		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
 							 &prefill.batch, NULL));
-		sources = serving_copy_sources(&world);
-		model(&world, &prefill);
+		sources = step_sources_take(world);
+		model(world, &prefill);
 		if (sealed)
-			check_success(h2d_runner_finish(world.runner, fixture_stream));
-		check_fails(h2d_prefill_inputs_prepare(world.runner, fixture_stream, &changed.batch,
-						       NULL),
+			check_success(h2d_runner_finish(world->runner, fixture_stream));
+		check_fails(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
+						       &changed.batch, NULL),
 			    sealed ? H2D_STATUS_INVALID_STATE : H2D_STATUS_ALREADY_PUBLISHED,
 			    sealed ? "sealed" : "republish_reason");
-		serving_check_sources(&world, sources);
-		serving_observe(&world, "first consumer", epoch);
+		step_sources_check(world, &sources, "refused");
+		step_observe(world, "first consumer", epoch);
 		if (!sealed)
-			check_success(h2d_runner_finish(world.runner, fixture_stream));
-		check_success(h2d_runner_record(world.runner, fixture_stream));
+			check_success(h2d_runner_finish(world->runner, fixture_stream));
+		check_success(h2d_runner_record(world->runner, fixture_stream));
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -244,28 +244,28 @@ static void random_case(prefill_case_t *prefill, uint64_t *state)
 START_TEST(random_prefills_land_every_byte_and_list_their_pages)
 {
 	uint64_t state = fixture_seed() + (uint64_t)_i;
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i);
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 16; i++) {
 		prefill_case_t prefill;
 		h2d_prefill_inputs_step_t step;
 
 		random_case(&prefill, &state);
-		begin(&world);
-		check_success(h2d_prefill_inputs_prepare(world.runner, fixture_stream,
+		begin(world);
+		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
 							 &prefill.batch, &step));
-		model(&world, &prefill);
-		serving_observe(&world, "random", i);
-		check_success(h2d_runner_finish(world.runner, fixture_stream));
+		model(world, &prefill);
+		step_observe(world, "random", i);
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
 		if (step.block_tables)
 			check_success(h2d_prefill_inputs_enqueue_kv_indices(
-				world.runner, fixture_stream, step.slot, step.running_requests));
-		check_success(h2d_runner_record(world.runner, fixture_stream));
+				world->runner, fixture_stream, step.slot, step.running_requests));
+		check_success(h2d_runner_record(world->runner, fixture_stream));
 		if (step.block_tables)
 			check_pages(&prefill, &step);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -275,31 +275,31 @@ START_TEST(prefill_inputs_cost_one_dma_and_one_scatter)
 	static const uint64_t copies[] = {1, 7, 0};
 	static const uint64_t copies_same_table[] = {1, 6, 0};
 	static const uint64_t dispatches[] = {1, 0, 1};
-	const int backend = serving_backend(_i);
-	const uint32_t slots = (uint32_t)_i % 2 + 1;
+	const int backend = STEP_BACKEND(_i);
+	const uint32_t slots = STEP_SLOTS(_i);
 	prefill_case_t prefill = {.contexts = {20, 3}, .cached = {4, 0}, .ids = {{7, 8}, {9}}};
 	uint64_t expected = 0;
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i);
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	attach(&prefill, 2);
 	for (uint32_t i = 0; i < 2 * slots; i++) {
 		h2d_publication_totals_t totals;
 
-		begin(&world);
-		check_success(h2d_prefill_inputs_prepare(world.runner, fixture_stream,
+		begin(world);
+		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
 							 &prefill.batch, NULL));
-		model(&world, &prefill);
-		h2d_owner_get_totals(h2d_runner_owner(world.runner, h2d_runner_slot(world.runner)),
-				     &totals);
+		model(world, &prefill);
+		h2d_owner_get_totals(
+			h2d_runner_owner(world->runner, h2d_runner_slot(world->runner)), &totals);
 		if (i % slots == 0)
 			expected += i < slots ? copies[backend] : copies_same_table[backend];
 		ck_assert_uint_eq(totals.dma_copies, expected);
 		ck_assert_uint_eq(totals.dispatches, (i / slots + 1) * dispatches[backend]);
-		ck_assert_int_eq(serving_was_published(&world, "block_tables"), i < slots);
-		finish(&world);
+		step_check_published(world, "block_tables", i < slots);
+		finish(world);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -308,21 +308,20 @@ static Suite *prefill_inputs_suite(void)
 	Suite *suite = suite_create("prefill_inputs");
 	TCase *tcase = tcase_create("values");
 
-	tcase_add_checked_fixture(tcase, case_setup, case_teardown);
+	tcase_add_checked_fixture(tcase, step_hostile_setup, case_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, P23_runner_and_prefill_builder_share_reuse_and_publication, 0,
-			    SERVING_MODES);
+			    STEP_MODES);
 	tcase_add_loop_test(tcase, A07_prefill_reentry_preserves_sources_and_first_consumer, 0,
-			    2 * SERVING_MODES);
+			    2 * STEP_MODES);
 	tcase_add_loop_test(tcase, random_prefills_land_every_byte_and_list_their_pages, 0,
-			    SERVING_MODES);
-	tcase_add_loop_test(tcase, prefill_inputs_cost_one_dma_and_one_scatter, 0, SERVING_MODES);
+			    STEP_MODES);
+	tcase_add_loop_test(tcase, prefill_inputs_cost_one_dma_and_one_scatter, 0, STEP_MODES);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
 
 int main(void)
 {
-	serving_be_hostile();
 	return fixture_run(prefill_inputs_suite());
 }

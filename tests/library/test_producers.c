@@ -16,7 +16,7 @@ static const h2d_runner_options_t options = {.max_requests = 8,
 
 enum { SAMPLING, PREFILL_IDS, DEFERRED_IDS, QUERY_PREFIX, SPEC_INDICES, COMBINED, R09_KINDS };
 
-static void make_case(token_case_t *token_case, serving_world_t *world, int kind, bool changed)
+static void make_case(token_case_t *token_case, int kind, bool changed)
 {
 	h2d_batch_t *batch = &token_case->batch;
 
@@ -41,7 +41,7 @@ static void make_case(token_case_t *token_case, serving_world_t *world, int kind
 	if (kind == PREFILL_IDS)
 		batch->phase = H2D_PHASE_PREFILL;
 	if (kind == DEFERRED_IDS || kind == COMBINED) {
-		token_case_upload_previous(token_case, world, 2, 3, 3, 0);
+		token_case_upload_previous(token_case, 2, 3, 3, 0);
 		batch->previous_rows = token_case->rows;
 	}
 	if (!changed)
@@ -57,7 +57,7 @@ static void make_case(token_case_t *token_case, serving_world_t *world, int kind
 		token_case->scheduled[0] = 3;
 }
 
-static h2d_status_t produce(serving_world_t *world, int kind, const h2d_batch_t *batch)
+static h2d_status_t produce(step_world_t *world, int kind, const h2d_batch_t *batch)
 {
 	h2d_runner_t *runner = world->runner;
 
@@ -77,7 +77,7 @@ static h2d_status_t produce(serving_world_t *world, int kind, const h2d_batch_t 
 }
 
 /* What comes before the producer in its forward. */
-static void produce_earlier_parts(serving_world_t *world, int kind, const token_case_t *token_case)
+static void produce_earlier_parts(step_world_t *world, int kind, const token_case_t *token_case)
 {
 	const h2d_batch_t *batch = &token_case->batch;
 
@@ -91,7 +91,7 @@ static void produce_earlier_parts(serving_world_t *world, int kind, const token_
 	}
 }
 
-static void model(serving_world_t *world, int kind, const token_case_t *token_case)
+static void model(step_world_t *world, int kind, const token_case_t *token_case)
 {
 	switch (kind) {
 	case SAMPLING:
@@ -113,19 +113,19 @@ static void model(serving_world_t *world, int kind, const token_case_t *token_ca
 }
 
 /* The re-entry is refused by whichever part it is, the combined group included. */
-static void check_reentry(serving_world_t *world, int kind, bool sealed, int epoch)
+static void check_reentry(step_world_t *world, int kind, bool sealed, int epoch)
 {
 	token_case_t token_case, changed;
-	uint8_t *sources;
+	step_sources_t sources;
 
-	make_case(&token_case, world, kind, false);
-	make_case(&changed, world, kind, true);
+	make_case(&token_case, kind, false);
+	make_case(&changed, kind, true);
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
 	delay(fixture_stream, 5);
 	produce_earlier_parts(world, kind, &token_case);
 	check_success(produce(world, kind, &token_case.batch));
 	model(world, kind, &token_case);
-	sources = serving_copy_sources(world);
+	sources = step_sources_take(world);
 	if (sealed)
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
 	check_fails(produce(world, kind, &changed.batch),
@@ -135,8 +135,8 @@ static void check_reentry(serving_world_t *world, int kind, bool sealed, int epo
 		check_fails(produce(world, SAMPLING, &changed.batch),
 			    sealed ? H2D_STATUS_INVALID_STATE : H2D_STATUS_ALREADY_PUBLISHED,
 			    sealed ? "sealed" : "republish_reason");
-	serving_check_sources(world, sources);
-	serving_observe(world, "first consumer", epoch);
+	step_sources_check(world, &sources, "refused");
+	step_observe(world, "first consumer", epoch);
 	if (!sealed)
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
 	check_success(h2d_runner_record(world->runner, fixture_stream));
@@ -144,14 +144,14 @@ static void check_reentry(serving_world_t *world, int kind, bool sealed, int epo
 
 START_TEST(R09_producer_reentry_preserves_sources_and_first_consumer)
 {
-	const int kind = _i / SERVING_MODES / 2;
-	const bool sealed = _i / SERVING_MODES % 2;
-	serving_world_t world;
+	const int kind = _i / STEP_MODES / 2;
+	const bool sealed = _i / STEP_MODES % 2;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i % SERVING_MODES);
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int epoch = 0; epoch < 2; epoch++)
-		check_reentry(&world, kind, sealed, epoch);
-	serving_world_destroy(&world);
+		check_reentry(world, kind, sealed, epoch);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -159,12 +159,12 @@ END_TEST
 
 START_TEST(P24_runner_entries_gate_sources_on_the_selected_stream)
 {
-	const bool prefill = _i >= SERVING_MODES;
+	const bool prefill = _i >= STEP_MODES;
 	h2d_stream_t *streams[2];
 	const int32_t *seen[6];
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &options, _i % SERVING_MODES);
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 2; i++)
 		check_success(h2d_stream_create(fixture_device, NULL, &streams[i]));
 	for (int i = 0; i < 6; i++) {
@@ -177,17 +177,17 @@ START_TEST(P24_runner_entries_gate_sources_on_the_selected_stream)
 		token_case_attach(&token_case, 1);
 		token_case.batch.phase = H2D_PHASE_PREFILL;
 		token_case.batch.context_lengths = token_case.contexts;
-		check_success(h2d_runner_begin(world.runner, stream));
+		check_success(h2d_runner_begin(world->runner, stream));
 		delay(stream, 4);
-		check_fails(h2d_input_ids_prepare(world.runner, streams[1 - i % 2],
+		check_fails(h2d_input_ids_prepare(world->runner, streams[1 - i % 2],
 						  &token_case.batch, NULL),
 			    H2D_STATUS_WRONG_STREAM, "compute stream");
 		check_success(
-			h2d_input_ids_prepare(world.runner, stream, &token_case.batch, &step));
-		token_model_input_ids(&world, &token_case);
-		check_success(h2d_runner_finish(world.runner, stream));
+			h2d_input_ids_prepare(world->runner, stream, &token_case.batch, &step));
+		token_model_input_ids(world, &token_case);
+		check_success(h2d_runner_finish(world->runner, stream));
 		seen[i] = consume(stream, step.input_ids, 16 * sizeof(int32_t));
-		check_success(h2d_runner_record(world.runner, stream));
+		check_success(h2d_runner_record(world->runner, stream));
 		if (prefill)
 			check_success(h2d_stream_synchronize(stream));
 	}
@@ -195,7 +195,7 @@ START_TEST(P24_runner_entries_gate_sources_on_the_selected_stream)
 		check_success(h2d_stream_synchronize(streams[i]));
 	for (int i = 0; i < 6; i++)
 		expect_values(seen[i], 0, 16, i + 1);
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 	for (int i = 0; i < 2; i++)
 		check_success(h2d_stream_destroy(streams[i]));
 }
@@ -246,28 +246,28 @@ static h2d_status_t produce_lora(h2d_runner_t *runner, h2d_stream_t *stream, voi
 static const char *const lora_sources[] = {"lora_sources"};
 static const h2d_producer_declaration_t lora_producer = {"lora", lora_sources, 1, produce_lora};
 
-static h2d_producer_t *create_lora_world(serving_world_t *world, int mode)
+static step_world_t *create_lora_world(int mode, h2d_producer_t **producer)
 {
 	h2d_runner_options_t with_group = options;
-	h2d_producer_t *producer;
+	step_world_t *world;
 
 	with_group.groups = lora_groups;
 	with_group.num_groups = 2;
-	serving_world_create(world, &with_group, mode);
-	check_success(h2d_producer_create(world->runner, &lora_producer, &producer));
-	return producer;
+	world = step_world_create(&with_group, STEP_BACKEND(mode), STEP_SLOTS(mode));
+	check_success(h2d_producer_create(world->runner, &lora_producer, producer));
+	return world;
 }
 
-static void model_lora(serving_world_t *world, const lora_batch_t *batch)
+static void model_lora(step_world_t *world, const lora_batch_t *batch)
 {
-	memcpy(serving_image(world, "lora_ids"), batch->ids, batch->num_requests * 4);
-	memcpy(serving_image(world, "lora_scales"), batch->scales, batch->num_requests * 4);
+	memcpy(step_image(world, "lora_ids"), batch->ids, batch->num_requests * 4);
+	memcpy(step_image(world, "lora_scales"), batch->scales, batch->num_requests * 4);
 }
 
 START_TEST(group_of_the_caller_is_published_in_every_slot)
 {
-	serving_world_t world;
-	h2d_producer_t *producer = create_lora_world(&world, _i);
+	h2d_producer_t *producer;
+	step_world_t *world = create_lora_world(_i, &producer);
 	h2d_group_t *group;
 
 	for (int i = 0; i < 5; i++) {
@@ -276,25 +276,25 @@ START_TEST(group_of_the_caller_is_published_in_every_slot)
 		const h2d_batch_t tokens = {.num_requests = 3};
 		lora_batch_t batch = {3, ids, scales, false};
 		lora_batch_t changed = {2, ids + 1, scales + 1, false};
-		uint8_t *sources;
+		step_sources_t sources;
 
-		check_success(h2d_runner_begin(world.runner, fixture_stream));
+		check_success(h2d_runner_begin(world->runner, fixture_stream));
 		check_success(
-			h2d_query_prefix_prepare(world.runner, fixture_stream, &tokens, NULL));
-		token_model_query_prefix(&world, &tokens);
+			h2d_query_prefix_prepare(world->runner, fixture_stream, &tokens, NULL));
+		token_model_query_prefix(world, &tokens);
 		check_success(h2d_producer_run(producer, fixture_stream, &batch));
-		model_lora(&world, &batch);
-		sources = serving_copy_sources(&world);
+		model_lora(world, &batch);
+		sources = step_sources_take(world);
 		check_fails(h2d_producer_run(producer, fixture_stream, &changed),
 			    H2D_STATUS_ALREADY_PUBLISHED, "lora_ids");
-		serving_check_sources(&world, sources);
-		serving_observe(&world, "lora", i);
-		check_success(h2d_runner_finish(world.runner, fixture_stream));
-		check_success(h2d_runner_record(world.runner, fixture_stream));
+		step_sources_check(world, &sources, "refused");
+		step_observe(world, "lora", i);
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
+		check_success(h2d_runner_record(world->runner, fixture_stream));
 	}
-	check_success(h2d_runner_group(world.runner, "lora", &group));
-	ck_assert_int_eq(h2d_group_transport(group), serving_backend(_i));
-	serving_world_destroy(&world);
+	check_success(h2d_runner_group(world->runner, "lora", &group));
+	ck_assert_int_eq(h2d_group_transport(group), STEP_BACKEND(_i));
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -336,34 +336,34 @@ START_TEST(late_preparation_resumes_the_epoch_and_seals_it_again)
 	const float scales[] = {6, 7};
 	lora_batch_t batch = {2, ids, scales, false};
 	const h2d_batch_t sampling = {.num_requests = 2};
-	serving_world_t world;
-	h2d_producer_t *producer = create_lora_world(&world, _i);
+	h2d_producer_t *producer;
+	step_world_t *world = create_lora_world(_i, &producer);
 
 	for (int i = 0; i < 4; i++) {
 		h2d_owner_t *owner;
 		uint64_t epoch;
-		uint8_t *sources;
+		step_sources_t sources;
 
-		check_success(h2d_runner_begin(world.runner, fixture_stream));
-		owner = h2d_runner_owner(world.runner, h2d_runner_slot(world.runner));
+		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		owner = h2d_runner_owner(world->runner, h2d_runner_slot(world->runner));
 		epoch = h2d_owner_epoch(owner);
-		check_success(h2d_sampling_prepare(world.runner, fixture_stream, &sampling, NULL));
-		token_model_sampling(&world, &sampling);
-		check_success(h2d_runner_finish(world.runner, fixture_stream));
+		check_success(h2d_sampling_prepare(world->runner, fixture_stream, &sampling, NULL));
+		token_model_sampling(world, &sampling);
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
 		delay(fixture_stream, 3);
 		check_success(h2d_producer_run_late(producer, fixture_stream, &batch));
-		model_lora(&world, &batch);
+		model_lora(world, &batch);
 		ck_assert_int_eq(h2d_owner_state(owner), H2D_OWNER_SEALED);
 		ck_assert_uint_eq(h2d_owner_epoch(owner), epoch);
-		sources = serving_copy_sources(&world);
+		sources = step_sources_take(world);
 		check_fails(h2d_producer_run_late(producer, fixture_stream, &batch),
 			    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 		ck_assert_int_eq(h2d_owner_state(owner), H2D_OWNER_SEALED);
-		serving_check_sources(&world, sources);
-		serving_observe(&world, "late", i);
-		check_success(h2d_runner_record(world.runner, fixture_stream));
+		step_sources_check(world, &sources, "refused");
+		step_observe(world, "late", i);
+		check_success(h2d_runner_record(world->runner, fixture_stream));
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -373,20 +373,20 @@ START_TEST(late_preparation_of_an_open_epoch_does_not_seal_it)
 	const int32_t ids[] = {4};
 	const float scales[] = {6};
 	lora_batch_t batch = {1, ids, scales, false};
-	serving_world_t world;
-	h2d_producer_t *producer = create_lora_world(&world, _i);
+	h2d_producer_t *producer;
+	step_world_t *world = create_lora_world(_i, &producer);
 	h2d_owner_t *owner;
 
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
-	owner = h2d_runner_owner(world.runner, h2d_runner_slot(world.runner));
+	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	owner = h2d_runner_owner(world->runner, h2d_runner_slot(world->runner));
 	check_success(h2d_producer_run_late(producer, fixture_stream, &batch));
-	model_lora(&world, &batch);
+	model_lora(world, &batch);
 	ck_assert_int_eq(h2d_owner_state(owner), H2D_OWNER_ACTIVE);
 	check_fails(h2d_producer_run_late(producer, fixture_stream, &batch),
 		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 	ck_assert_int_eq(h2d_owner_state(owner), H2D_OWNER_ACTIVE);
-	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	serving_world_destroy(&world);
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -396,20 +396,20 @@ START_TEST(late_preparation_refuses_other_streams_and_fails_with_its_body)
 	const int32_t ids[] = {4};
 	const float scales[] = {6};
 	lora_batch_t batch = {1, ids, scales, true};
-	serving_world_t world;
-	h2d_producer_t *producer = create_lora_world(&world, _i);
+	h2d_producer_t *producer;
+	step_world_t *world = create_lora_world(_i, &producer);
 	h2d_owner_t *owner;
 	h2d_stream_t *other;
-	uint8_t *sources;
+	step_sources_t sources;
 
 	check_success(h2d_stream_create(fixture_device, NULL, &other));
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
-	owner = h2d_runner_owner(world.runner, h2d_runner_slot(world.runner));
-	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	sources = serving_copy_sources(&world);
+	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	owner = h2d_runner_owner(world->runner, h2d_runner_slot(world->runner));
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	sources = step_sources_take(world);
 	check_fails(h2d_producer_run_late(producer, other, &batch), H2D_STATUS_WRONG_STREAM,
 		    "original owner stream");
-	serving_check_sources(&world, sources);
+	step_sources_check(world, &sources, "refused");
 	ck_assert_int_eq(h2d_owner_state(owner), H2D_OWNER_SEALED);
 	check_fails(h2d_producer_run_late(producer, fixture_stream, &batch),
 		    H2D_STATUS_OUT_OF_RANGE, "late preparation");
@@ -417,7 +417,7 @@ START_TEST(late_preparation_refuses_other_streams_and_fails_with_its_body)
 	check_fails(h2d_producer_run_late(producer, fixture_stream, &batch),
 		    H2D_STATUS_INVALID_STATE, "failed");
 	check_success(h2d_owner_drain(owner));
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 	check_success(h2d_stream_destroy(other));
 }
 END_TEST
@@ -475,19 +475,19 @@ END_TEST
 /* A count that was set in one epoch and not published does not live on into another. */
 START_TEST(begin_resets_the_counts_of_its_slot)
 {
-	serving_world_t world;
+	step_world_t *world;
 	h2d_group_t *group;
 
-	serving_world_create(&world, &options, _i);
-	for (uint32_t i = 0; i < 2 * world.runner->options.slots; i++) {
-		check_success(h2d_runner_begin(world.runner, fixture_stream));
-		check_success(h2d_runner_group(world.runner, "sampling", &group));
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
+	for (uint32_t i = 0; i < 2 * world->runner->options.slots; i++) {
+		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		check_success(h2d_runner_group(world->runner, "sampling", &group));
 		check_success(h2d_group_publish(group, fixture_stream, NULL, NULL));
-		ck_assert(!serving_was_published(&world, "top_ks"));
-		check_success(h2d_group_set_count(group, serving_buffer(&world, "top_ks"), 3));
-		check_success(h2d_runner_finish(world.runner, fixture_stream));
+		step_check_published(world, "top_ks", false);
+		check_success(h2d_group_set_count(group, step_buffer(world, "top_ks"), 3));
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -496,29 +496,27 @@ static Suite *producers_suite(void)
 	Suite *suite = suite_create("producers");
 	TCase *tcase = tcase_create("producers");
 
-	tcase_add_checked_fixture(tcase, case_setup, case_teardown);
+	tcase_add_checked_fixture(tcase, step_hostile_setup, case_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, R09_producer_reentry_preserves_sources_and_first_consumer, 0,
-			    R09_KINDS * 2 * SERVING_MODES);
+			    R09_KINDS * 2 * STEP_MODES);
 	tcase_add_loop_test(tcase, P24_runner_entries_gate_sources_on_the_selected_stream, 0,
-			    2 * SERVING_MODES);
-	tcase_add_loop_test(tcase, group_of_the_caller_is_published_in_every_slot, 0,
-			    SERVING_MODES);
+			    2 * STEP_MODES);
+	tcase_add_loop_test(tcase, group_of_the_caller_is_published_in_every_slot, 0, STEP_MODES);
 	tcase_add_loop_test(tcase, late_preparation_resumes_the_epoch_and_seals_it_again, 0,
-			    SERVING_MODES);
+			    STEP_MODES);
 	tcase_add_loop_test(tcase, late_preparation_of_an_open_epoch_does_not_seal_it, 0,
-			    SERVING_MODES);
+			    STEP_MODES);
 	tcase_add_loop_test(tcase, late_preparation_refuses_other_streams_and_fails_with_its_body,
-			    0, SERVING_MODES);
+			    0, STEP_MODES);
 	tcase_add_loop_test(tcase, unpacked_group_of_the_caller_gets_no_arena, 0, 3);
 	tcase_add_test(tcase, wrong_declarations_are_refused);
-	tcase_add_loop_test(tcase, begin_resets_the_counts_of_its_slot, 0, SERVING_MODES);
+	tcase_add_loop_test(tcase, begin_resets_the_counts_of_its_slot, 0, STEP_MODES);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
 
 int main(void)
 {
-	serving_be_hostile();
 	return fixture_run(producers_suite());
 }

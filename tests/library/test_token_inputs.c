@@ -6,10 +6,6 @@
 #include "publication_case.h"
 #include "token_model.h"
 
-#define CAPTURED(...)                                                                              \
-	.captured_batch_sizes = (const uint32_t[]){__VA_ARGS__},                                   \
-	.num_captured_batch_sizes = sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
-
 static const h2d_runner_options_t plain = {.max_requests = 8,
 					   .query_length = 1,
 					   .max_tokens = 64,
@@ -23,20 +19,20 @@ static const h2d_runner_options_t speculative = {.max_requests = 8,
 						 .block_size = 16,
 						 .max_model_length = 64};
 
-static void begin(serving_world_t *world)
+static void begin(step_world_t *world)
 {
 	check_success(h2d_runner_begin(world->runner, fixture_stream));
 }
 
-static void finish(serving_world_t *world)
+static void finish(step_world_t *world)
 {
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
 	check_success(h2d_runner_record(world->runner, fixture_stream));
 }
 
-static void check_repeat_is_refused(serving_world_t *world, const char *name)
+static void check_repeat_is_refused(step_world_t *world, const char *name)
 {
-	check_fails(h2d_buffer_publish(serving_buffer(world, name), fixture_stream, 1, NULL),
+	check_fails(h2d_buffer_publish(step_buffer(world, name), fixture_stream, 1, NULL),
 		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 }
 
@@ -60,10 +56,10 @@ static const sampling_case_t sampling_cases[] = {
 	{2, {.5f, 1}, {4, 7}, {.8f, .8f}, false, true, false},
 };
 
-static void check_sampling_step(const sampling_case_t *sampling, const serving_world_t *world,
+static void check_sampling_step(const sampling_case_t *sampling, const step_world_t *world,
 				const h2d_token_inputs_step_t *step)
 {
-	const float *temperatures = h2d_buffer_host(serving_buffer(world, "temperatures"));
+	const float *temperatures = h2d_buffer_host(step_buffer(world, "temperatures"));
 
 	for (uint32_t i = 0; i < sampling->requests; i++) {
 		const float raw = sampling->temperatures[i];
@@ -74,25 +70,25 @@ static void check_sampling_step(const sampling_case_t *sampling, const serving_w
 	ck_assert_int_eq(step->all_greedy, sampling->all_greedy);
 	ck_assert(step->needs_independent_noise);
 	ck_assert_ptr_eq(step->top_ks, sampling->uploads_ks
-					       ? h2d_buffer_device(serving_buffer(world, "top_ks"))
+					       ? h2d_buffer_device(step_buffer(world, "top_ks"))
 					       : NULL);
 	ck_assert_ptr_eq(step->top_ps, sampling->uploads_ps
-					       ? h2d_buffer_device(serving_buffer(world, "top_ps"))
+					       ? h2d_buffer_device(step_buffer(world, "top_ps"))
 					       : NULL);
 	if (!sampling->uploads_ks)
 		ck_assert_int_eq(step->top_k, sampling->top_ks[0]);
 	if (!sampling->uploads_ps)
 		ck_assert_mem_eq(&step->top_p, &sampling->top_ps[0], sizeof(float));
-	ck_assert_int_eq(serving_was_published(world, "top_ks"), sampling->uploads_ks);
-	ck_assert_int_eq(serving_was_published(world, "top_ps"), sampling->uploads_ps);
+	step_check_published(world, "top_ks", sampling->uploads_ks);
+	step_check_published(world, "top_ps", sampling->uploads_ps);
 }
 
 START_TEST(R01_sampling_optional_members_and_scalar_filters)
 {
 	static const bool noise[3] = {true, false, true};
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &plain, _i);
+	world = step_world_create(&plain, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 14; i++) {
 		const sampling_case_t *sampling = &sampling_cases[i % 7];
 		const h2d_batch_t batch = {
@@ -104,16 +100,16 @@ START_TEST(R01_sampling_optional_members_and_scalar_filters)
 		};
 		h2d_token_inputs_step_t step = {0};
 
-		begin(&world);
+		begin(world);
 		delay(fixture_stream, 2);
-		check_success(h2d_sampling_prepare(world.runner, fixture_stream, &batch, &step));
-		check_sampling_step(sampling, &world, &step);
-		token_model_sampling(&world, &batch);
-		serving_observe(&world, "sampling", i);
-		check_repeat_is_refused(&world, "temperatures");
-		finish(&world);
+		check_success(h2d_sampling_prepare(world->runner, fixture_stream, &batch, &step));
+		check_sampling_step(sampling, world, &step);
+		token_model_sampling(world, &batch);
+		step_observe(world, "sampling", i);
+		check_repeat_is_refused(world, "temperatures");
+		finish(world);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -122,19 +118,19 @@ START_TEST(R01_sampling_defaults)
 {
 	const h2d_batch_t batch = {.num_requests = 2};
 	h2d_token_inputs_step_t step = {0};
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &plain, _i);
-	begin(&world);
-	check_success(h2d_sampling_prepare(world.runner, fixture_stream, &batch, &step));
+	world = step_world_create(&plain, STEP_BACKEND(_i), STEP_SLOTS(_i));
+	begin(world);
+	check_success(h2d_sampling_prepare(world->runner, fixture_stream, &batch, &step));
 	ck_assert(!step.all_greedy && !step.needs_independent_noise);
 	ck_assert_ptr_null(step.top_ks);
 	ck_assert_ptr_null(step.top_ps);
 	ck_assert_int_eq(step.top_k, -1);
 	ck_assert(step.top_p == 1);
-	token_model_sampling(&world, &batch);
-	finish(&world);
-	serving_world_destroy(&world);
+	token_model_sampling(world, &batch);
+	finish(world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -150,41 +146,41 @@ START_TEST(R01_greedy_rows_are_corrected_on_the_gpu)
 	int32_t *sampled_ids;
 	const int32_t *largest_ids;
 	h2d_graph_t *graph;
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &plain, _i);
-	sampled_ids = serving_upload(&world, sampled, sizeof(sampled));
-	largest_ids = serving_upload(&world, largest, sizeof(largest));
+	world = step_world_create(&plain, STEP_BACKEND(_i), STEP_SLOTS(_i));
+	sampled_ids = step_upload(sampled, sizeof(sampled));
+	largest_ids = step_upload(largest, sizeof(largest));
 	for (int recorded = 0; recorded < 2; recorded++) {
 		check_success(h2d_device_write(fixture_device, sampled_ids, sampled,
 					       sizeof(sampled), H2D_DEFAULT_TIMEOUT_NS));
-		begin(&world);
-		check_success(h2d_sampling_prepare(world.runner, fixture_stream, &batch, NULL));
-		token_model_sampling(&world, &batch);
-		check_success(h2d_runner_finish(world.runner, fixture_stream));
+		begin(world);
+		check_success(h2d_sampling_prepare(world->runner, fixture_stream, &batch, NULL));
+		token_model_sampling(world, &batch);
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
 		if (recorded)
 			check_success(h2d_graph_begin_capture(fixture_stream));
-		check_success(h2d_sampling_enqueue_greedy_correction(world.runner, fixture_stream,
-								     h2d_runner_slot(world.runner),
+		check_success(h2d_sampling_enqueue_greedy_correction(world->runner, fixture_stream,
+								     h2d_runner_slot(world->runner),
 								     5, sampled_ids, largest_ids));
 		if (recorded) {
 			check_success(h2d_graph_end_capture(fixture_stream, &graph));
 			check_success(h2d_graph_launch(graph, fixture_stream));
 			check_success(h2d_graph_destroy(graph));
 		}
-		check_success(h2d_runner_record(world.runner, fixture_stream));
+		check_success(h2d_runner_record(world->runner, fixture_stream));
 		check_success(h2d_stream_synchronize(fixture_stream));
 		check_success(h2d_device_read(fixture_device, actual, sampled_ids, sizeof(actual),
 					      H2D_DEFAULT_TIMEOUT_NS));
 		ck_assert_mem_eq(actual, expected, sizeof(expected));
 	}
-	check_fails(h2d_sampling_enqueue_greedy_correction(world.runner, fixture_stream, 2, 1,
+	check_fails(h2d_sampling_enqueue_greedy_correction(world->runner, fixture_stream, 2, 1,
 							   sampled_ids, largest_ids),
 		    H2D_STATUS_OUT_OF_RANGE, "slot 2");
-	check_fails(h2d_sampling_enqueue_greedy_correction(world.runner, fixture_stream, 0, 9,
+	check_fails(h2d_sampling_enqueue_greedy_correction(world->runner, fixture_stream, 0, 9,
 							   sampled_ids, largest_ids),
 		    H2D_STATUS_OUT_OF_RANGE, "rows 9");
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -203,45 +199,45 @@ START_TEST(R02_input_ids_deferred_and_new_requests_share_one_publication)
 	h2d_batch_t *batch = &token_case.batch;
 	h2d_token_inputs_step_t step = {0};
 	h2d_publication_totals_t totals;
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &plain, _i);
+	world = step_world_create(&plain, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	token_case_attach(&token_case, 3);
 	batch->running_requests = 3;
 	batch->previous_rows = token_case.rows;
-	token_case_upload_previous(&token_case, &world, 2, 0, 0, 0);
-	begin(&world);
-	check_fails(h2d_input_ids_prepare(world.runner, fixture_stream, batch, NULL),
+	token_case_upload_previous(&token_case, 2, 0, 0, 0);
+	begin(world);
+	check_fails(h2d_input_ids_prepare(world->runner, fixture_stream, batch, NULL),
 		    H2D_STATUS_INVALID_STATE, "cu_seqlens_q");
-	check_success(h2d_query_prefix_prepare(world.runner, fixture_stream, batch, &step));
-	check_success(h2d_input_ids_prepare(world.runner, fixture_stream, batch, &step));
-	h2d_owner_get_totals(h2d_runner_owner(world.runner, h2d_runner_slot(world.runner)),
+	check_success(h2d_query_prefix_prepare(world->runner, fixture_stream, batch, &step));
+	check_success(h2d_input_ids_prepare(world->runner, fixture_stream, batch, &step));
+	h2d_owner_get_totals(h2d_runner_owner(world->runner, h2d_runner_slot(world->runner)),
 			     &totals);
 	ck_assert_uint_eq(totals.publications, 2);
 	ck_assert_ptr_nonnull(step.decode_src);
-	ck_assert(serving_was_published(&world, "decode_src"));
-	check_repeat_is_refused(&world, "input_ids");
-	token_model_query_prefix(&world, batch);
-	token_model_input_ids(&world, &token_case);
-	finish(&world);
-	ck_assert_mem_eq(serving_image(&world, "input_ids"), assembled, sizeof(assembled));
-	serving_world_destroy(&world);
+	step_check_published(world, "decode_src", true);
+	check_repeat_is_refused(world, "input_ids");
+	token_model_query_prefix(world, batch);
+	token_model_input_ids(world, &token_case);
+	finish(world);
+	ck_assert_mem_eq(step_image(world, "input_ids"), assembled, sizeof(assembled));
+	step_world_destroy(world);
 }
 END_TEST
 
 START_TEST(R03_prefill_and_first_decode_ids_rotate_with_the_runner)
 {
 	h2d_buffer_t *last = NULL;
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &plain, _i);
+	world = step_world_create(&plain, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 6; i++) {
 		token_case_t token_case = {.ids = {i + 1, i + 2}, .scheduled = {2, 1}};
 		h2d_batch_t *batch = &token_case.batch;
 		h2d_token_inputs_step_t step = {0};
 		const int32_t contexts[] = {2};
 
-		begin(&world);
+		begin(world);
 		token_case_attach(&token_case, 1);
 		batch->phase = i % 2 ? H2D_PHASE_DECODE : H2D_PHASE_PREFILL;
 		batch->context_lengths = contexts;
@@ -251,19 +247,19 @@ START_TEST(R03_prefill_and_first_decode_ids_rotate_with_the_runner)
 			batch->running_requests = 2;
 		}
 		delay(fixture_stream, 2);
-		check_success(h2d_input_ids_prepare(world.runner, fixture_stream, batch, &step));
+		check_success(h2d_input_ids_prepare(world->runner, fixture_stream, batch, &step));
 		ck_assert_ptr_null(step.decode_src);
-		ck_assert(!serving_was_published(&world, "decode_src"));
+		step_check_published(world, "decode_src", false);
 		/* the aliases by name are those of the slot in use */
-		if (last && world.runner->options.slots == 2)
-			ck_assert_ptr_ne(serving_buffer(&world, "input_ids"), last);
-		last = serving_buffer(&world, "input_ids");
+		if (last && world->runner->options.slots == 2)
+			ck_assert_ptr_ne(step_buffer(world, "input_ids"), last);
+		last = step_buffer(world, "input_ids");
 		ck_assert_ptr_eq(h2d_buffer_device(last), step.input_ids);
-		token_model_input_ids(&world, &token_case);
-		serving_observe(&world, "ids", i);
-		finish(&world);
+		token_model_input_ids(world, &token_case);
+		step_observe(world, "ids", i);
+		finish(world);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -274,12 +270,12 @@ START_TEST(R05_speculative_indices_publish_before_index_select)
 	static const int32_t lengths[][8] = {
 		{3, 1, 2}, {1, 1}, {4, 4, 4, 4, 4, 4, 4, 4}, {1, 3, 1}};
 	static const uint32_t requests[] = {3, 2, 8, 3};
-	const bool one_by_one = _i >= SERVING_MODES;
+	const bool one_by_one = _i >= STEP_MODES;
 	const int32_t *draft_ids = NULL;
 	h2d_group_t *group;
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &speculative, _i % SERVING_MODES);
+	world = step_world_create(&speculative, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 8; i++) {
 		token_case_t token_case = {0};
 		h2d_token_inputs_step_t step;
@@ -290,30 +286,30 @@ START_TEST(R05_speculative_indices_publish_before_index_select)
 		for (int j = 0; j < TOKEN_MAX_REQUESTS; j++)
 			token_case.top_ks[j] = -1, token_case.top_ps[j] = 1;
 		token_case_attach(&token_case, requests[i % 4]);
-		begin(&world);
+		begin(world);
 		delay(fixture_stream, 2);
-		check_success(token_prepare(&world, &token_case.batch, one_by_one, &step));
-		token_model_all(&world, &token_case);
+		check_success(token_prepare(world, &token_case.batch, one_by_one, &step));
+		token_model_all(world, &token_case);
 		if (!draft_ids)
 			draft_ids = step.draft_ids;
 		ck_assert_ptr_nonnull(draft_ids);
 		ck_assert_ptr_eq(step.draft_ids, draft_ids); /* in every slot */
-		serving_observe(&world, "verification", i);
+		step_observe(world, "verification", i);
 		/* even a step without drafts has published their indices */
-		check_repeat_is_refused(&world, "target_logits_indices");
-		finish(&world);
+		check_repeat_is_refused(world, "target_logits_indices");
+		finish(world);
 		if (i == 0) {
 			const int32_t drafts[] = {1, 2, 5};
 
 			ck_assert_uint_eq(step.num_drafts, 3);
-			ck_assert_mem_eq(world.draft_ids_image, drafts, sizeof(drafts));
+			ck_assert_mem_eq(world->draft_ids.expected, drafts, sizeof(drafts));
 		}
 		ck_assert(i % 4 != 1 || step.num_drafts == 0);
 	}
-	check_success(h2d_runner_group(world.runner, "spec_decode", &group));
-	if (serving_backend(_i % SERVING_MODES) != H2D_BACKEND_PULL)
+	check_success(h2d_runner_group(world->runner, "spec_decode", &group));
+	if (STEP_BACKEND(_i) != H2D_BACKEND_PULL)
 		ck_assert_int_eq(h2d_group_transport(group), H2D_BACKEND_DIRECT);
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -322,31 +318,31 @@ END_TEST
 enum { PREFILL, FIRST_DECODE, DEFERRED, R06_PHASES };
 
 /* Direct too makes them available before the consumer; a combined group exists only elsewhere. */
-static void check_combined_group(const serving_world_t *world, int mode)
+static void check_combined_group(const step_world_t *world, h2d_backend_t backend)
 {
 	h2d_group_t *group;
 	const h2d_status_t status = h2d_runner_group(world->runner, "token_inputs", &group);
 
-	if (serving_backend(mode) == H2D_BACKEND_DIRECT) {
+	if (backend == H2D_BACKEND_DIRECT) {
 		ck_assert_int_eq(status, H2D_STATUS_NOT_FOUND);
 		return;
 	}
 	ck_assert_int_eq(status, H2D_STATUS_SUCCESS);
-	ck_assert_int_eq(h2d_group_transport(group), serving_backend(mode));
+	ck_assert_int_eq(h2d_group_transport(group), backend);
 }
 
 START_TEST(R06_prepare_publishes_sampling_and_query_prefix_before_token_consumer)
 {
 	static const char *const members[] = {"temperatures", "top_ks", "top_ps", "cu_seqlens_q",
 					      "input_ids"};
-	const int phase = _i / SERVING_MODES;
+	const int phase = _i / STEP_MODES;
 	const int32_t prefix[] = {0, 1, 2, 3, 3};
 	const int32_t staged[] = {51, 93, 61};
 	const int32_t assembled[] = {82, 93, 71};
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &plain, _i % SERVING_MODES);
-	check_combined_group(&world, _i % SERVING_MODES);
+	world = step_world_create(&plain, STEP_BACKEND(_i), STEP_SLOTS(_i));
+	check_combined_group(world, STEP_BACKEND(_i));
 	for (int i = 0; i < 3; i++) {
 		token_case_t token_case = {
 			.ids = {51, 93, 61},
@@ -368,24 +364,25 @@ START_TEST(R06_prepare_publishes_sampling_and_query_prefix_before_token_consumer
 			batch->running_requests = 4;
 		if (phase == DEFERRED) {
 			batch->previous_rows = token_case.rows;
-			token_case_upload_previous(&token_case, &world, 2, 0, 0, 0);
+			token_case_upload_previous(&token_case, 2, 0, 0, 0);
 		}
-		begin(&world);
+		begin(world);
 		delay(fixture_stream, 2);
-		check_success(h2d_token_inputs_prepare(world.runner, fixture_stream, batch, &step));
+		check_success(
+			h2d_token_inputs_prepare(world->runner, fixture_stream, batch, &step));
 		for (int j = 0; j < 5; j++)
-			ck_assert(serving_was_published(&world, members[j]));
-		ck_assert_int_eq(serving_was_published(&world, "decode_src"), phase == DEFERRED);
+			step_check_published(world, members[j], true);
+		step_check_published(world, "decode_src", phase == DEFERRED);
 		ck_assert_uint_eq(step.running_requests, 4);
 		ck_assert_uint_eq(step.running_tokens, phase == PREFILL ? 3 : 4);
-		token_model_all(&world, &token_case);
-		serving_observe(&world, "token inputs", i);
-		finish(&world);
-		ck_assert_mem_eq(serving_image(&world, "cu_seqlens_q"), prefix, sizeof(prefix));
-		ck_assert_mem_eq(serving_image(&world, "input_ids"),
+		token_model_all(world, &token_case);
+		step_observe(world, "token inputs", i);
+		finish(world);
+		ck_assert_mem_eq(step_image(world, "cu_seqlens_q"), prefix, sizeof(prefix));
+		ck_assert_mem_eq(step_image(world, "input_ids"),
 				 phase == DEFERRED ? assembled : staged, sizeof(staged));
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -394,9 +391,9 @@ START_TEST(R07_spec_indices_follow_decode_prefill_and_dummy_transitions)
 	static const char *const members[] = {"cu_num_draft_tokens", "target_logits_indices",
 					      "bonus_logits_indices"};
 	const int32_t drafts[] = {11, 12, 13, 16};
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &speculative, _i);
+	world = step_world_create(&speculative, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 4; i++) {
 		token_case_t token_case = {
 			.ids = {10, 11, 12, 13, 14, 15, 16},
@@ -413,22 +410,23 @@ START_TEST(R07_spec_indices_follow_decode_prefill_and_dummy_transitions)
 		batch->context_lengths = token_case.contexts;
 		batch->phase = i == 1 ? H2D_PHASE_PREFILL : H2D_PHASE_DECODE;
 		batch->dummy = i == 2;
-		begin(&world);
-		check_success(h2d_token_inputs_prepare(world.runner, fixture_stream, batch, &step));
+		begin(world);
+		check_success(
+			h2d_token_inputs_prepare(world->runner, fixture_stream, batch, &step));
 		for (int j = 0; j < 3; j++)
-			ck_assert_int_eq(serving_was_published(&world, members[j]), verifies);
+			step_check_published(world, members[j], verifies);
 		ck_assert_uint_eq(step.num_drafts, verifies ? 4 : 0);
 		ck_assert_int_eq(step.target_logits_indices != NULL, verifies);
 		if (!verifies)
-			check_fails(
-				h2d_verification_prepare(world.runner, fixture_stream, batch, NULL),
-				H2D_STATUS_INVALID_STATE, "nothing to verify");
-		token_model_all(&world, &token_case);
-		serving_observe(&world, "transitions", i);
-		finish(&world);
-		ck_assert_mem_eq(world.draft_ids_image, drafts, sizeof(drafts));
+			check_fails(h2d_verification_prepare(world->runner, fixture_stream, batch,
+							     NULL),
+				    H2D_STATUS_INVALID_STATE, "nothing to verify");
+		token_model_all(world, &token_case);
+		step_observe(world, "transitions", i);
+		finish(world);
+		ck_assert_mem_eq(world->draft_ids.expected, drafts, sizeof(drafts));
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -437,34 +435,34 @@ START_TEST(token_inputs_cost_one_dma_and_one_scatter)
 {
 	static const uint64_t copies[] = {1, 9, 0};
 	static const uint64_t dispatches[] = {1, 0, 1};
-	const int backend = serving_backend(_i);
-	const uint64_t slots = (uint64_t)_i % 2 + 1;
+	const int backend = STEP_BACKEND(_i);
+	const uint64_t slots = STEP_SLOTS(_i);
 	token_case_t token_case = {
 		.rows = {1, 0},
 		.scheduled = {4, 2},
 		.top_ks = {1, 2},
 		.top_ps = {.1f, .2f},
 	};
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &speculative, _i);
+	world = step_world_create(&speculative, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	token_case_attach(&token_case, 2);
 	token_case.batch.previous_rows = token_case.rows;
-	token_case_upload_previous(&token_case, &world, 2, 3, 3, 0);
+	token_case_upload_previous(&token_case, 2, 3, 3, 0);
 	for (uint64_t i = 0; i < 4; i++) {
 		h2d_publication_totals_t totals;
 
-		begin(&world);
-		check_success(h2d_token_inputs_prepare(world.runner, fixture_stream,
+		begin(world);
+		check_success(h2d_token_inputs_prepare(world->runner, fixture_stream,
 						       &token_case.batch, NULL));
-		h2d_owner_get_totals(h2d_runner_owner(world.runner, h2d_runner_slot(world.runner)),
-				     &totals);
+		h2d_owner_get_totals(
+			h2d_runner_owner(world->runner, h2d_runner_slot(world->runner)), &totals);
 		ck_assert_uint_eq(totals.dma_copies, (i / slots + 1) * copies[backend]);
 		ck_assert_uint_eq(totals.dispatches, (i / slots + 1) * dispatches[backend]);
-		token_model_all(&world, &token_case);
-		finish(&world);
+		token_model_all(world, &token_case);
+		finish(world);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -474,18 +472,17 @@ END_TEST
 START_TEST(every_batch_size_is_padded_to_the_smallest_captured_one)
 {
 	static const uint32_t sizes[] = {1, 2, 5, 8};
-	const int mode = _i % 3 * 2;
 	const int set = _i / 3;
 	uint32_t captured[4];
 	h2d_runner_options_t options = speculative;
-	serving_world_t world;
+	step_world_t *world;
 
 	options.captured_batch_sizes = captured;
 	for (int i = 0; i < 4; i++) {
 		if (set >> i & 1)
 			captured[options.num_captured_batch_sizes++] = sizes[i];
 	}
-	serving_world_create(&world, &options, mode);
+	world = step_world_create(&options, STEP_BACKEND(_i), 1);
 	for (uint32_t requests = 0; requests <= 8; requests++) {
 		token_case_t token_case = {.scheduled = {1, 4, 2, 3, 1, 4, 4, 1}};
 		h2d_token_inputs_step_t step;
@@ -500,8 +497,8 @@ START_TEST(every_batch_size_is_padded_to_the_smallest_captured_one)
 		for (int i = 0; i < TOKEN_MAX_REQUESTS; i++)
 			token_case.top_ps[i] = 1, token_case.top_ks[i] = -1;
 		token_case_attach(&token_case, requests);
-		begin(&world);
-		check_success(h2d_token_inputs_prepare(world.runner, fixture_stream,
+		begin(world);
+		check_success(h2d_token_inputs_prepare(world->runner, fixture_stream,
 						       &token_case.batch, &step));
 		ck_assert_uint_eq(step.running_requests, expected);
 		/* the largest captured size may be too small: then nothing is padded */
@@ -509,11 +506,11 @@ START_TEST(every_batch_size_is_padded_to_the_smallest_captured_one)
 		    captured[options.num_captured_batch_sizes - 1] >= requests)
 			tokens = expected * options.query_length;
 		ck_assert_uint_eq(step.running_tokens, tokens);
-		token_model_all(&world, &token_case);
-		serving_observe(&world, "captured", (int)requests);
-		finish(&world);
+		token_model_all(world, &token_case);
+		step_observe(world, "captured", (int)requests);
+		finish(world);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -549,28 +546,28 @@ START_TEST(random_batches_land_every_byte)
 {
 	const uint64_t seed = fixture_seed() + (uint64_t)_i;
 	uint64_t state = seed;
-	serving_world_t world;
+	step_world_t *world;
 
-	serving_world_create(&world, &shapes[_i / SERVING_MODES], _i % SERVING_MODES);
+	world = step_world_create(&shapes[_i / STEP_MODES], STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (int i = 0; i < 24; i++) {
 		token_case_t token_case;
 		h2d_token_inputs_step_t step;
 
-		begin(&world);
-		token_case_random(&token_case, &world, &state);
-		check_success(token_prepare(&world, &token_case.batch,
+		begin(world);
+		token_case_random(&token_case, world, &state);
+		check_success(token_prepare(world, &token_case.batch,
 					    fixture_random_between(&state, 0, 3) == 0, &step));
 		ck_assert_uint_eq(
 			step.running_requests,
-			token_running_requests(&world.runner->options, &token_case.batch));
+			token_running_requests(&world->runner->options, &token_case.batch));
 		ck_assert_uint_eq(step.running_tokens,
-				  token_running_tokens(&world.runner->options, &token_case.batch));
-		token_model_all(&world, &token_case);
+				  token_running_tokens(&world->runner->options, &token_case.batch));
+		token_model_all(world, &token_case);
 		if (fixture_random_between(&state, 0, 2) == 0)
-			serving_observe(&world, "random", i);
-		finish(&world);
+			step_observe(world, "random", i);
+		finish(world);
 	}
-	serving_world_destroy(&world);
+	step_world_destroy(world);
 }
 END_TEST
 
@@ -579,33 +576,31 @@ static Suite *token_inputs_suite(void)
 	Suite *suite = suite_create("token_inputs");
 	TCase *tcase = tcase_create("values");
 
-	tcase_add_checked_fixture(tcase, case_setup, case_teardown);
+	tcase_add_checked_fixture(tcase, step_hostile_setup, case_teardown);
 	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, R01_sampling_optional_members_and_scalar_filters, 0,
-			    SERVING_MODES);
-	tcase_add_loop_test(tcase, R01_sampling_defaults, 0, SERVING_MODES);
-	tcase_add_loop_test(tcase, R01_greedy_rows_are_corrected_on_the_gpu, 0, SERVING_MODES);
+	tcase_add_loop_test(tcase, R01_sampling_optional_members_and_scalar_filters, 0, STEP_MODES);
+	tcase_add_loop_test(tcase, R01_sampling_defaults, 0, STEP_MODES);
+	tcase_add_loop_test(tcase, R01_greedy_rows_are_corrected_on_the_gpu, 0, STEP_MODES);
 	tcase_add_loop_test(tcase, R02_input_ids_deferred_and_new_requests_share_one_publication, 0,
-			    SERVING_MODES);
+			    STEP_MODES);
 	tcase_add_loop_test(tcase, R03_prefill_and_first_decode_ids_rotate_with_the_runner, 0,
-			    SERVING_MODES);
+			    STEP_MODES);
 	tcase_add_loop_test(tcase, R05_speculative_indices_publish_before_index_select, 0,
-			    2 * SERVING_MODES);
+			    2 * STEP_MODES);
 	tcase_add_loop_test(tcase,
 			    R06_prepare_publishes_sampling_and_query_prefix_before_token_consumer,
-			    0, R06_PHASES * SERVING_MODES);
+			    0, R06_PHASES * STEP_MODES);
 	tcase_add_loop_test(tcase, R07_spec_indices_follow_decode_prefill_and_dummy_transitions, 0,
-			    SERVING_MODES);
-	tcase_add_loop_test(tcase, token_inputs_cost_one_dma_and_one_scatter, 0, SERVING_MODES);
+			    STEP_MODES);
+	tcase_add_loop_test(tcase, token_inputs_cost_one_dma_and_one_scatter, 0, STEP_MODES);
 	tcase_add_loop_test(tcase, every_batch_size_is_padded_to_the_smallest_captured_one, 0,
 			    16 * 3);
-	tcase_add_loop_test(tcase, random_batches_land_every_byte, 0, SHAPES * SERVING_MODES);
+	tcase_add_loop_test(tcase, random_batches_land_every_byte, 0, SHAPES * STEP_MODES);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
 
 int main(void)
 {
-	serving_be_hostile();
 	return fixture_run(token_inputs_suite());
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const h2d_runner_options_t *options_of(const serving_world_t *world)
+static const h2d_runner_options_t *options_of(const step_world_t *world)
 {
 	return &world->runner->options;
 }
@@ -57,11 +57,11 @@ uint32_t token_running_tokens(const h2d_runner_options_t *options, const h2d_bat
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-void token_model_sampling(serving_world_t *world, const h2d_batch_t *batch)
+void token_model_sampling(step_world_t *world, const h2d_batch_t *batch)
 {
-	float *temperatures = serving_image(world, "temperatures");
-	int32_t *top_ks = serving_image(world, "top_ks");
-	float *top_ps = serving_image(world, "top_ps");
+	float *temperatures = step_image(world, "temperatures");
+	int32_t *top_ks = step_image(world, "top_ks");
+	float *top_ps = step_image(world, "top_ps");
 	bool ks_differ = false, ps_differ = false;
 
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
@@ -80,9 +80,9 @@ void token_model_sampling(serving_world_t *world, const h2d_batch_t *batch)
 		memcpy(top_ps, batch->top_ps, batch->num_requests * sizeof(*top_ps));
 }
 
-void token_model_query_prefix(serving_world_t *world, const h2d_batch_t *batch)
+void token_model_query_prefix(step_world_t *world, const h2d_batch_t *batch)
 {
-	int32_t *cu = serving_image(world, "cu_seqlens_q");
+	int32_t *cu = step_image(world, "cu_seqlens_q");
 
 	for (uint32_t end = 0; end <= token_running_requests(options_of(world), batch); end++) {
 		cu[end] = 0;
@@ -113,11 +113,11 @@ static int32_t token_id(const h2d_runner_options_t *options, const token_case_t 
 	return batch->scheduled_token_ids[token];
 }
 
-void token_model_input_ids(serving_world_t *world, const token_case_t *token_case)
+void token_model_input_ids(step_world_t *world, const token_case_t *token_case)
 {
 	const h2d_batch_t *batch = &token_case->batch;
-	int32_t *ids = serving_image(world, "input_ids");
-	int32_t *sources = serving_image(world, "decode_src");
+	int32_t *ids = step_image(world, "input_ids");
+	int32_t *sources = step_image(world, "decode_src");
 	uint32_t token = 0;
 	bool deferred = false;
 
@@ -134,10 +134,10 @@ void token_model_input_ids(serving_world_t *world, const token_case_t *token_cas
 }
 
 /* Of each request's tokens all but the last judge the draft behind them. */
-void token_model_verification(serving_world_t *world, const h2d_batch_t *batch)
+void token_model_verification(step_world_t *world, const h2d_batch_t *batch)
 {
-	const int32_t *ids = serving_image(world, "input_ids");
-	int32_t *draft_ids = (int32_t *)world->draft_ids_image;
+	const int32_t *ids = step_image(world, "input_ids");
+	int32_t *draft_ids = (int32_t *)world->draft_ids.expected;
 	int32_t *cu;
 	int64_t *target, *bonus;
 	uint32_t token = 0, drafts = 0;
@@ -145,9 +145,9 @@ void token_model_verification(serving_world_t *world, const h2d_batch_t *batch)
 	if (options_of(world)->query_length == 1 || batch->phase != H2D_PHASE_DECODE ||
 	    batch->dummy)
 		return;
-	cu = serving_image(world, "cu_num_draft_tokens");
-	target = serving_image(world, "target_logits_indices");
-	bonus = serving_image(world, "bonus_logits_indices");
+	cu = step_image(world, "cu_num_draft_tokens");
+	target = step_image(world, "target_logits_indices");
+	bonus = step_image(world, "bonus_logits_indices");
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
 		const uint32_t last = token + width_of(options_of(world), batch, i) - 1;
 
@@ -160,7 +160,7 @@ void token_model_verification(serving_world_t *world, const h2d_batch_t *batch)
 	}
 }
 
-void token_model_all(serving_world_t *world, const token_case_t *token_case)
+void token_model_all(step_world_t *world, const token_case_t *token_case)
 {
 	token_model_sampling(world, &token_case->batch);
 	token_model_query_prefix(world, &token_case->batch);
@@ -183,22 +183,22 @@ void token_case_attach(token_case_t *token_case, uint32_t num_requests)
 	batch->needs_independent_noise = token_case->noise;
 }
 
-void token_case_upload_previous(token_case_t *token_case, serving_world_t *world, uint32_t rows,
-				uint32_t columns, uint32_t stride, uint32_t offset)
+void token_case_upload_previous(token_case_t *token_case, uint32_t rows, uint32_t columns,
+				uint32_t stride, uint32_t offset)
 {
 	h2d_previous_step_t *previous = &token_case->batch.previous;
 
 	ck_assert_uint_le(offset + rows * stride,
 			  sizeof(token_case->previous_drafts) / sizeof(int32_t));
 	*previous = (h2d_previous_step_t){
-		.sampled_ids = serving_upload(world, token_case->previous_sampled,
-					      sizeof(token_case->previous_sampled)),
+		.sampled_ids = step_upload(token_case->previous_sampled,
+					   sizeof(token_case->previous_sampled)),
 		.sampled_rows = rows,
 	};
 	if (columns == 0)
 		return;
-	previous->draft_ids = serving_upload(world, token_case->previous_drafts,
-					     sizeof(token_case->previous_drafts));
+	previous->draft_ids =
+		step_upload(token_case->previous_drafts, sizeof(token_case->previous_drafts));
 	previous->draft_columns = columns;
 	previous->draft_row_stride = stride;
 	previous->draft_offset = offset;
@@ -223,7 +223,7 @@ static void random_sampling(token_case_t *token_case, uint64_t *state)
 	}
 }
 
-static void random_previous(token_case_t *token_case, serving_world_t *world, uint64_t *state)
+static void random_previous(token_case_t *token_case, step_world_t *world, uint64_t *state)
 {
 	const uint32_t drafts = options_of(world)->query_length - 1;
 	const uint32_t rows = (uint32_t)fixture_random_between(state, 1, TOKEN_MAX_REQUESTS);
@@ -234,14 +234,14 @@ static void random_previous(token_case_t *token_case, serving_world_t *world, ui
 		token_case->previous_sampled[i] = (int32_t)(2000 + fixture_random(state) % 1000);
 	for (uint32_t i = 0; i < 256; i++)
 		token_case->previous_drafts[i] = (int32_t)(3000 + fixture_random(state) % 1000);
-	token_case_upload_previous(token_case, world, rows, drafts, stride, offset);
+	token_case_upload_previous(token_case, rows, drafts, stride, offset);
 	for (uint32_t i = 0; i < TOKEN_MAX_REQUESTS; i++)
 		token_case->rows[i] = (int32_t)fixture_random_between(state, 0, rows) - 1;
 	token_case->batch.previous_rows = token_case->rows;
 }
 
 /* Deferred ids are placeholders, which the GPU replaces. */
-static void random_ids(token_case_t *token_case, const serving_world_t *world, uint64_t *state)
+static void random_ids(token_case_t *token_case, const step_world_t *world, uint64_t *state)
 {
 	h2d_batch_t *batch = &token_case->batch;
 	uint32_t token = 0;
@@ -260,7 +260,7 @@ static void random_ids(token_case_t *token_case, const serving_world_t *world, u
 	}
 }
 
-void token_case_random(token_case_t *token_case, serving_world_t *world, uint64_t *state)
+void token_case_random(token_case_t *token_case, step_world_t *world, uint64_t *state)
 {
 	const h2d_runner_options_t *options = options_of(world);
 	const uint64_t kind = fixture_random_between(state, 0, 5);
@@ -290,7 +290,7 @@ void token_case_random(token_case_t *token_case, serving_world_t *world, uint64_
 	random_ids(token_case, world, state);
 }
 
-h2d_status_t token_prepare(serving_world_t *world, const h2d_batch_t *batch, bool one_by_one,
+h2d_status_t token_prepare(step_world_t *world, const h2d_batch_t *batch, bool one_by_one,
 			   h2d_token_inputs_step_t *step)
 {
 	h2d_runner_t *runner = world->runner;

@@ -6,7 +6,7 @@
 #ifndef H2DPUB_TESTS_TOKEN_MODEL_H
 #define H2DPUB_TESTS_TOKEN_MODEL_H
 
-#include "serving_world.h"
+#include "step_world.h"
 
 enum { TOKEN_MAX_REQUESTS = 8, TOKEN_MAX_WIDTH = 4, TOKEN_MAX_TOKENS = 64 };
 
@@ -31,24 +31,24 @@ uint32_t token_running_requests(const h2d_runner_options_t *options, const h2d_b
 uint32_t token_running_tokens(const h2d_runner_options_t *options, const h2d_batch_t *batch);
 
 /* Fills in a random batch that is valid; dummy and prefill ones among them. */
-void token_case_random(token_case_t *token_case, serving_world_t *world, uint64_t *state);
+void token_case_random(token_case_t *token_case, step_world_t *world, uint64_t *state);
 
 /* What the device holds after the parts' publication and consumers; in the images of the slot. */
-void token_model_sampling(serving_world_t *world, const h2d_batch_t *batch);
-void token_model_query_prefix(serving_world_t *world, const h2d_batch_t *batch);
-void token_model_input_ids(serving_world_t *world, const token_case_t *token_case);
-void token_model_verification(serving_world_t *world, const h2d_batch_t *batch);
-void token_model_all(serving_world_t *world, const token_case_t *token_case);
+void token_model_sampling(step_world_t *world, const h2d_batch_t *batch);
+void token_model_query_prefix(step_world_t *world, const h2d_batch_t *batch);
+void token_model_input_ids(step_world_t *world, const token_case_t *token_case);
+void token_model_verification(step_world_t *world, const h2d_batch_t *batch);
+void token_model_all(step_world_t *world, const token_case_t *token_case);
 
 /* The batch's arrays set to those of the case: the fields that the tests always use. */
 void token_case_attach(token_case_t *token_case, uint32_t num_requests);
 
 /* Puts the previous step of a case on the device. */
-void token_case_upload_previous(token_case_t *token_case, serving_world_t *world, uint32_t rows,
-				uint32_t columns, uint32_t stride, uint32_t offset);
+void token_case_upload_previous(token_case_t *token_case, uint32_t rows, uint32_t columns,
+				uint32_t stride, uint32_t offset);
 
 /* Prepares all parts in one call, or one by one. */
-h2d_status_t token_prepare(serving_world_t *world, const h2d_batch_t *batch, bool one_by_one,
+h2d_status_t token_prepare(step_world_t *world, const h2d_batch_t *batch, bool one_by_one,
 			   h2d_token_inputs_step_t *step);
 
 #endif
