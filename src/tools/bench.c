@@ -14,6 +14,7 @@ static const struct benchmark {
 } benchmarks[] = {
 	{"publish", "what one publication costs the host", bench_publish, bench_publish_print_help},
 	{"growth", "the same as groups grow", bench_growth, bench_growth_print_help},
+	{"kernels", "the kernels on the device", bench_kernels, bench_kernels_print_help},
 	{"table", "preparing block tables, and the delta codec", bench_table, bench_table_print_help},
 };
 

@@ -19,5 +19,7 @@ enum bench_exit bench_publish(int argc, char *argv[], struct tool_error *error);
 void bench_publish_print_help(FILE *file);
 enum bench_exit bench_growth(int argc, char *argv[], struct tool_error *error);
 void bench_growth_print_help(FILE *file);
+enum bench_exit bench_kernels(int argc, char *argv[], struct tool_error *error);
+void bench_kernels_print_help(FILE *file);
 
 #endif

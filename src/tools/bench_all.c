@@ -18,7 +18,9 @@ struct extent {
 	size_t layout_count; /* 0: all */
 	uint32_t steps;	     /* of growth */
 	struct publish_run publish, growth;
-	char *table[MOST_ARGUMENTS]; /* the arguments of that benchmark, up to NULL */
+	/* The arguments of these benchmarks, up to NULL. */
+	char *kernels[MOST_ARGUMENTS];
+	char *table[MOST_ARGUMENTS];
 };
 
 static const struct bench_layout quick_layouts[] = {{4, 900, 0}, {4, 70000, 69000}};
@@ -27,6 +29,7 @@ static const struct extent whole = {
 	.steps = UINT32_MAX,
 	.publish = {.rounds = 100, .count = true, .print = true},
 	.growth = {.rounds = 30, .count = true, .print = true},
+	.kernels = {"kernels"},
 	.table = {"table"},
 };
 
@@ -36,6 +39,7 @@ static const struct extent quick = {
 	.steps = 2,
 	.publish = {.rounds = 3, .count = true, .print = true},
 	.growth = {.rounds = 3, .count = true, .print = true},
+	.kernels = {"kernels", "--members", "4", "--bytes", "900", "--rounds", "3"},
 	.table = {"table", "--rows", "32", "--columns", "256", "--rounds", "3"},
 };
 
@@ -115,6 +119,7 @@ enum bench_exit bench_all(int argc, char *argv[], struct tool_error *error)
 {
 	const struct extent *extent = &whole;
 	const char *plot = NULL;
+	enum bench_exit status;
 
 	if (parse(argc, argv, &extent, &plot, error) < 0)
 		return BENCH_WRONG_USE;
@@ -122,5 +127,9 @@ enum bench_exit bench_all(int argc, char *argv[], struct tool_error *error)
 		return BENCH_FAILURE;
 	if (measure_publications(extent, plot, error) < 0)
 		return BENCH_FAILURE;
+	status = run(bench_kernels, extent->kernels, error);
+	if (status != BENCH_DONE)
+		return status;
+	putchar('\n');
 	return run(bench_table, extent->table, error);
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hsa/kernel_arguments.h"
+
 /* Members start at multiples of this, with at least the guard between them. */
 #define ALIGNMENT 256
 #define GUARD	  64
@@ -85,9 +87,12 @@ void publication_close(struct publication_world *world)
 	h2d_device_close(world->device);
 }
 
-static size_t next_place(size_t end)
+/* seed NULL: aligned. */
+static size_t next_place(size_t end, unsigned short seed[3])
 {
-	return (end + GUARD + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	size_t place = (end + GUARD + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+
+	return seed ? place + (size_t)nrand48(seed) % 16 : place;
 }
 
 static int allocate(struct publication_world *world)
@@ -111,31 +116,52 @@ static int allocate(struct publication_world *world)
 #endif
 }
 
-int publication_lay_out(struct publication_world *world, const struct bench_layout *layout)
+/* The members of world->size. */
+static int place_members(struct publication_world *world, unsigned short seed[3])
 {
-	size_t offset = 0, place[BENCH_MAX_MEMBERS];
+	size_t source[BENCH_MAX_MEMBERS], destination[BENCH_MAX_MEMBERS];
+	size_t source_end = 0, destination_end = 0;
 	uint64_t bits = 1;
 
-	world->layout = *layout;
-	bench_layout_sizes(layout, world->size);
-	for (uint32_t i = 0; i < layout->members; i++) {
-		place[i] = next_place(offset);
-		offset = place[i] + world->size[i];
+	for (uint32_t i = 0; i < world->layout.members; i++) {
+		source[i] = next_place(source_end, seed);
+		destination[i] = next_place(destination_end, seed);
+		source_end = source[i] + world->size[i];
+		destination_end = destination[i] + world->size[i];
 	}
-	world->host_size = world->device_size = next_place(offset);
+	world->host_size = next_place(source_end, NULL);
+	world->device_size = next_place(destination_end, NULL);
 	if (allocate(world) < 0) {
 		publication_clear(world);
 		return -1;
 	}
-	for (uint32_t i = 0; i < layout->members; i++) {
-		world->source[i] = world->host + place[i];
-		world->destination[i] = world->memory + place[i];
+	for (uint32_t i = 0; i < world->layout.members; i++) {
+		world->source[i] = world->host + source[i];
+		world->destination[i] = world->memory + destination[i];
 	}
 	for (size_t i = 0; i < world->host_size + PAGE; i++) {
 		bits = bits * UINT64_C(6364136223846793005) + 1442695040888963407;
 		world->contents[i] = (uint8_t)(bits >> 56);
 	}
 	return 0;
+}
+
+int publication_lay_out(struct publication_world *world, const struct bench_layout *layout)
+{
+	world->layout = *layout;
+	bench_layout_sizes(layout, world->size);
+	return place_members(world, NULL);
+}
+
+int publication_lay_out_misaligned(struct publication_world *world, const uint64_t sizes[],
+				   uint32_t members, unsigned short seed[3])
+{
+	world->layout = (struct bench_layout){.members = members};
+	for (uint32_t i = 0; i < members; i++) {
+		world->size[i] = sizes[i];
+		world->layout.bytes += sizes[i];
+	}
+	return place_members(world, seed);
 }
 
 void publication_clear(struct publication_world *world)
@@ -157,6 +183,24 @@ void publication_fill(struct publication_world *world, uint32_t round)
 	memcpy(world->host, world->contents + round * 64 % PAGE, world->host_size);
 }
 
+size_t publication_pack(const struct publication_world *world, uint8_t *arena, uint64_t limit)
+{
+	struct h2d_scatter_header *header = (struct h2d_scatter_header *)arena;
+	size_t end = world->layout.members * sizeof(*header);
+
+	for (uint32_t i = 0; i < world->layout.members; i++) {
+		bool packed = world->size[i] <= limit;
+
+		header[i].offset = packed ? (int64_t)end : -1;
+		header[i].count = (int64_t)world->size[i];
+		if (!packed)
+			continue;
+		memcpy(arena + end, world->source[i], world->size[i]);
+		end += world->size[i];
+	}
+	return end;
+}
+
 int publication_poison(struct publication_world *world)
 {
 	memset(world->expected, POISON, world->device_size);
@@ -166,20 +210,26 @@ int publication_poison(struct publication_world *world)
 	return 0;
 }
 
+int publication_compare(struct publication_world *world, const uint8_t *memory, size_t size,
+			const char *name)
+{
+	if (h2d_device_read(world->device, world->actual, memory, size, H2D_DEFAULT_TIMEOUT_NS) !=
+	    H2D_STATUS_SUCCESS)
+		return publication_failed(world, "cannot read the destinations");
+	for (size_t i = 0; i < size; i++) {
+		if (world->actual[i] == world->expected[i])
+			continue;
+		tool_error_set(world->error, "%s: byte %zu of %zu is 0x%02x, not 0x%02x", name, i,
+			       size, world->actual[i], world->expected[i]);
+		return -1;
+	}
+	return 0;
+}
+
 int publication_verify(struct publication_world *world, const char *name)
 {
 	for (uint32_t i = 0; i < world->layout.members; i++)
 		memcpy(world->expected + (world->destination[i] - world->memory), world->source[i],
 		       world->size[i]);
-	if (h2d_device_read(world->device, world->actual, world->memory, world->device_size,
-			    H2D_DEFAULT_TIMEOUT_NS) != H2D_STATUS_SUCCESS)
-		return publication_failed(world, "cannot read the destinations");
-	for (size_t i = 0; i < world->device_size; i++) {
-		if (world->actual[i] == world->expected[i])
-			continue;
-		tool_error_set(world->error, "%s: byte %zu of %zu is 0x%02x, not 0x%02x", name, i,
-			       world->device_size, world->actual[i], world->expected[i]);
-		return -1;
-	}
-	return 0;
+	return publication_compare(world, world->memory, world->device_size, name);
 }

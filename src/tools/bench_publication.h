@@ -63,14 +63,28 @@ int publication_open(struct publication_world *world, struct tool_error *error);
 void publication_close(struct publication_world *world);
 
 int publication_lay_out(struct publication_world *world, const struct bench_layout *layout);
+
+/* The same for members of any sizes at random addresses, which seed (of nrand48()) chooses. */
+int publication_lay_out_misaligned(struct publication_world *world, const uint64_t sizes[],
+				   uint32_t members, unsigned short seed[3]);
 void publication_clear(struct publication_world *world);
 
 /* Puts other bytes into the sources than the round before. */
 void publication_fill(struct publication_world *world, uint32_t round);
 
+/*
+ * Packs the members of at most limit bytes behind the headers of all, as the library does: the others
+ * stay in their pinned sources. The bytes used of the arena.
+ */
+size_t publication_pack(const struct publication_world *world, uint8_t *arena, uint64_t limit);
+
 /* Overwrites the device's memory, and after a publication compares each byte of it. */
 int publication_poison(struct publication_world *world);
 int publication_verify(struct publication_world *world, const char *name);
+
+/* The same for so many bytes of the device's that must be as those in expected. */
+int publication_compare(struct publication_world *world, const uint8_t *memory, size_t size,
+			const char *name);
 
 int publication_failed(struct publication_world *world, const char *what);
 

@@ -9,7 +9,6 @@
 
 #ifdef HAVE_HIP
 #include <stdlib.h>
-#include <string.h>
 
 #include <hip/hip_runtime_api.h>
 
@@ -174,26 +173,6 @@ static int submit_batch(void *context)
 }
 #endif
 
-/* The same rule as the library's: a larger member stays in its pinned source. */
-static size_t pack(const struct hip_peer *peer)
-{
-	const struct publication_world *world = peer->world;
-	struct h2d_scatter_header *header = (struct h2d_scatter_header *)peer->arena;
-	size_t end = world->layout.members * sizeof(*header);
-
-	for (uint32_t i = 0; i < world->layout.members; i++) {
-		bool packed = world->size[i] <= H2D_DEFAULT_PACK_LIMIT_BYTES;
-
-		header[i].offset = packed ? (int64_t)end : -1;
-		header[i].count = (int64_t)world->size[i];
-		if (!packed)
-			continue;
-		memcpy(peer->arena + end, world->source[i], world->size[i]);
-		end += world->size[i];
-	}
-	return end;
-}
-
 static int submit_packed(void *context)
 {
 	struct hip_peer *peer = context;
@@ -207,7 +186,9 @@ static int submit_packed(void *context)
 			 HIP_LAUNCH_PARAM_BUFFER_SIZE, &size, HIP_LAUNCH_PARAM_END};
 
 	if (check(peer->world,
-		  hipMemcpyAsync(peer->device_arena, peer->arena, pack(peer),
+		  hipMemcpyAsync(peer->device_arena, peer->arena,
+				 publication_pack(peer->world, peer->arena,
+						  H2D_DEFAULT_PACK_LIMIT_BYTES),
 				 hipMemcpyHostToDevice, peer->stream),
 		  "hipMemcpyAsync") < 0)
 		return -1;

@@ -1,0 +1,106 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# h2dpub-bench kernels: complete tables of verified bytes, whatever the figures are; wrong options
+# are named, wrong bytes are found.
+set -u
+bench=$H2D_BUILD_DIR/h2dpub-bench
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+number=0
+
+result()
+{
+	number=$((number + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $number - $2"
+	else
+		echo "not ok $number - $2"
+		sed 's/^/# /' "$directory/out" "$directory/error"
+	fi
+}
+
+# runs STATUS OPTION...: output and messages go to the directory.
+runs()
+{
+	wanted=$1
+	shift
+	"$bench" kernels "$@" >"$directory/out" 2>"$directory/error"
+	[ $? = "$wanted" ]
+}
+
+# shows COUNT PATTERN: that many lines of the output match.
+shows()
+{
+	[ "$(grep -c -- "$2" "$directory/out")" = "$1" ]
+}
+
+refuses()
+{
+	message=$1
+	shift
+	runs 2 "$@" && [ ! -s "$directory/out" ] &&
+		grep -qF -- "h2dpub-bench: $message" "$directory/error"
+	result $? "$message"
+}
+
+runs 0 --rounds 1 && [ ! -s "$directory/error" ]
+status=$?
+shows 1 '^GPU: ' || status=1
+shows 1 '^34 groups, 8 strategies: 0 wrong bytes$' || status=1
+for way in 'one plain DMA' 'N plain DMAs' 'h2dpub packed' 'h2dpub pull' '(empty kernel)' \
+	'(device copy)' '(h2d_scatter)'; do
+	shows 8 "^| [0-9]* | [0-9]* | $way | [0-9.]* | [-0-9.]* | [-0-9.]* - [-0-9.]* |" || status=1
+done
+# The device alone copies larger groups too.
+[ "$(grep -c '| h2d_scatter |' "$directory/out")" -ge 9 ] || status=1
+rows=$(grep -c '| h2d_scatter |' "$directory/out")
+for way in 'empty kernel' 'device copy' 'one plain DMA' 'h2d_pull' 'DMA + h2d_scatter' \
+	'N plain DMAs'; do
+	shows "$rows" "^| [0-9]* | [0-9]* | $way | [0-9.]* | [0-9.]* - [0-9.]* | [0-9.]* | [0-9.]* |$" ||
+		status=1
+done
+if [ "${RUN_H2D_GPU_TESTS:-0}" != 1 ]; then
+	shows 1 '^A software GPU: ' || status=1
+fi
+result $status "every way, on all groups"
+
+runs 0 --members 5 --bytes 3000 --rounds 3 && shows 7 '^| 5 | 3000 | .* | .* | .* | .* | .* | .* |$' &&
+	shows 14 '^| 5 | 3000 |'
+result $? "one group"
+
+runs 0 --members 3 --bytes 70000 --table-bytes 69000 --rounds 2 --json &&
+	shows 2 '"table_bytes": *69000' && shows 8 '"submit":' && shows 8 '"consumer":' &&
+	shows 7 '"device":' && shows 23 '"p75_ns": *[0-9]' && shows 2 '"way": *"h2dpub pull"' &&
+	shows 1 '"software_gpu": *[tf]'
+result $? "one group as JSON"
+
+LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$H2D_BUILD_DIR/tests/tools/.libs/short_copy.so"
+ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+export LD_PRELOAD ASAN_OPTIONS
+# Copies of these sizes are, of the groups that are checked first: a single member in one piece, the
+# second of four members, a single member behind its header of 16 bytes.
+while read -r SHORT_COPY wrong; do
+	export SHORT_COPY
+	runs 3 --rounds 1 && grep -q "^h2dpub-bench: $wrong is 0x[0-9a-f]*, not 0x" "$directory/error" &&
+		shows 0 'groups'
+	result $? "a copy of $SHORT_COPY bytes that loses one is found: $wrong"
+done <<EOT
+4080 one plain DMA: byte 4079 of 4144
+9826 N plain DMAs: byte 75876 of 142080
+4096 h2dpub packed: byte 4339 of 4608
+EOT
+unset LD_PRELOAD SHORT_COPY
+
+refuses "option --members: '0' is not a whole number from 1 to 128" --members 0 --bytes 8
+refuses "option --members: '129' is not a whole number from 1 to 128" --members=129
+refuses "option --bytes: '3x' is not a whole number from 4 to 67108864" --bytes 3x
+refuses "option --rounds: '0' is not a whole number from 1 to 100000" --rounds 0
+refuses "options --members and --bytes: one is missing" --members 4
+refuses "options --bytes and --table-bytes: no multiple of 4" --members 2 --bytes 9
+refuses "option --table-bytes: it needs --members and --bytes" --table-bytes 8
+refuses "option --bytes: 8 bytes are not what 3 members can have" --members 3 --bytes 8
+refuses "option '--slots' is unknown or has no value" --slots 2
+refuses "argument 'x' is not an option" x
+runs 0 --help && shows 1 '^  --members N' && shows 1 'bench-kernels-cuda'
+result $? "--help"
+echo "1..$number"
