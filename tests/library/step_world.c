@@ -86,6 +86,17 @@ void step_world_discard(step_world_t *world)
 	free(world);
 }
 
+void step_begin(step_world_t *world)
+{
+	check_success(h2d_runner_begin(world->runner, fixture_stream));
+}
+
+void step_finish(step_world_t *world)
+{
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	check_success(h2d_runner_record(world->runner, fixture_stream));
+}
+
 /* ---- the image ------------------------------------------------------------------------------- */
 
 static const step_array_t *find(const step_world_t *world, uint32_t slot, const char *name)

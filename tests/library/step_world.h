@@ -56,6 +56,10 @@ void step_world_discard(step_world_t *world);
 /* Adds device memory that no buffer has: `device` of each slot, poisoned too. */
 void step_world_add(step_world_t *world, const char *name, const void *const device[], size_t size);
 
+/* A forward: its epoch begins; it is finished and recorded. */
+void step_begin(step_world_t *world);
+void step_finish(step_world_t *world);
+
 /* Enters what the first bytes of an array of the slot in use must be. */
 void step_expect(step_world_t *world, const char *name, const void *bytes, size_t size);
 

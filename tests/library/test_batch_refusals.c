@@ -132,7 +132,7 @@ START_TEST(token_inputs_name_request_and_field)
 	world = step_world_create(&options, STEP_BACKEND(_i), 1);
 	make_case(&token_case);
 	refusal->change(&token_case);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	sources = step_sources_take(world);
 	check_status(
 		h2d_token_inputs_prepare(world->runner, fixture_stream, &token_case.batch, NULL),
@@ -244,7 +244,7 @@ START_TEST(prefill_inputs_name_request_and_field)
 	world = step_world_create(&options, STEP_BACKEND(_i), 1);
 	make_prefill(&prefill);
 	refusal->change(&prefill);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	sources = step_sources_take(world);
 	check_status(
 		h2d_prefill_inputs_prepare(world->runner, fixture_stream, &prefill.batch, NULL),
@@ -276,7 +276,7 @@ START_TEST(mha_decode_refuses_ragged_widths)
 	step_world_t *world;
 
 	world = step_world_create(&options, STEP_BACKEND(_i), 1);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	sources = step_sources_take(world);
 	check_fails(h2d_mha_decode_prepare(world->runner, fixture_stream, &batch, NULL), RANGE,
 		    "request 1: scheduled_tokens 2 is not query_length 3");

@@ -159,7 +159,7 @@ START_TEST(A01_decode_csr_delayed_slot_reuse)
 		mla_case_decode(&first, options, counts[i] < options->max_requests ? counts[i] : 3,
 				i);
 		mla_case_decode(&second, options, 2, i + 7);
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		delay(fixture_stream, 2);
 		check_success(
 			h2d_mla_decode_prepare(world->runner, fixture_stream, &first.batch, &step));
@@ -210,7 +210,7 @@ START_TEST(A01_random_decodes_every_byte)
 		mla_case_random(&mla_case, &state, options, requests);
 		mla_case.batch.dummy = i == 4;
 		memcpy(contexts, mla_case.contexts, sizeof(contexts));
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		check_success(h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch,
 						     &step));
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
@@ -238,7 +238,7 @@ START_TEST(A01_running_requests_of_the_batch_count)
 
 	mla_case_decode(&mla_case, SHAPE(_i), 1, 0);
 	mla_case.batch.running_requests = 3;
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(
 		h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch, &step));
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
@@ -267,7 +267,7 @@ START_TEST(A01_every_batch_under_every_set_of_captured_sizes)
 			mla_case_t mla_case;
 
 			mla_case_decode(&mla_case, &options, requests, (int32_t)set);
-			check_success(h2d_runner_begin(world->runner, fixture_stream));
+			step_begin(world);
 			check_success(h2d_mla_decode_prepare(world->runner, fixture_stream,
 							     &mla_case.batch, NULL));
 			check_success(h2d_runner_finish(world->runner, fixture_stream));
@@ -290,7 +290,7 @@ START_TEST(A03_capture_has_one_publication_and_rejects_rewrite)
 	for (uint32_t epoch = 0; epoch < 2; epoch++) {
 		h2d_mla_decode_step_t step;
 
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		delay(fixture_stream, 2);
 		check_success(
 			h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 3, &step));
@@ -313,7 +313,7 @@ START_TEST(A03_capture_has_one_publication_and_rejects_rewrite)
 	step_check_refused(world,
 			   h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 9, NULL),
 			   H2D_STATUS_OUT_OF_RANGE);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(h2d_graph_begin_capture(fixture_stream));
 	step_check_refused(world,
 			   h2d_mla_decode_prepare_capture(world->runner, fixture_stream, 1, NULL),
@@ -345,7 +345,7 @@ START_TEST(A01_members_are_copied_one_by_one)
 		    "mha_decode");
 	for (uint64_t step = 0; step < 2; step++) {
 		/* The second time the device has the block tables already. */
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		h2d_owner_get_totals(h2d_runner_owner(world->runner, 0), &before);
 		check_success(h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch,
 						     NULL));
@@ -397,7 +397,7 @@ START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
 	mla_case.rejected[1] = refusal->rejected;
 	mla_case.lengths[1] = refusal->length;
 	mla_case.ids[1][refusal->length - 1] = refusal->last_id;
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	step_check_refused(
 		world, h2d_mla_decode_prepare(world->runner, fixture_stream, &mla_case.batch, NULL),
 		refusal->status);
@@ -423,7 +423,7 @@ START_TEST(other_calls_are_refused)
 	mla_case_t mla_case;
 
 	mla_case_decode(&mla_case, &shapes[0], 1, 0);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_fails(h2d_mla_decode_prepare(NULL, fixture_stream, &mla_case.batch, NULL),
 		    H2D_STATUS_INVALID_ARGUMENT, "runner");
 	check_fails(h2d_mla_decode_prepare(world->runner, fixture_stream, NULL, NULL),

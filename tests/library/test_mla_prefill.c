@@ -71,7 +71,7 @@ START_TEST(A06_mla_sparse_prefill_prefixes_and_tail)
 		const int32_t tokens = contexts[0] + contexts[1] - cached[0] - cached[1];
 		const void *seen;
 
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		delay(fixture_stream, 2);
 		check_success(
 			h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, &step));
@@ -133,7 +133,7 @@ START_TEST(A06_pages_are_those_of_this_rank)
 	options.dcp_rank = 1;
 	options.index_topk = 33 + (_i >= STEP_MODES ? -1 : 0);
 	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, &step));
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
 	step_expect(world, "kv_last_page_lens", last, sizeof(last));
@@ -187,7 +187,7 @@ START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
 	const h2d_runner_options_t options = mla_options();
 	step_world_t *world = step_world_create(&options, H2D_BACKEND_PACKED, 1);
 
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	step_check_refused(
 		world,
 		h2d_mla_prefill_prepare(world->runner, fixture_stream, &refusal->batch, NULL),

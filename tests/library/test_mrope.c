@@ -55,7 +55,7 @@ START_TEST(R04_mrope_padding_is_final_before_its_only_publication)
 			plane[2 * j] = 110 * j + 2 * i;
 			plane[2 * j + 1] = 110 * j + 2 * i + 1;
 		}
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		delay(fixture_stream, 2);
 		check_success(h2d_mrope_prepare(world->runner, fixture_stream, &batch, &step));
 		ck_assert_uint_eq(step.width, 8);
@@ -97,7 +97,7 @@ START_TEST(R08_mrope_producer_and_padded_model_view_share_axis_stride)
 	h2d_mrope_step_t view;
 	int64_t *seen;
 
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(h2d_mrope_prepare(world->runner, fixture_stream, &batch, &step));
 	check_success(h2d_mrope_view(world->runner, step.slot, &view));
 	ck_assert_ptr_eq(view.positions, step.positions);
@@ -162,7 +162,7 @@ START_TEST(R08_the_stride_follows_every_step)
 		h2d_mrope_step_t step;
 		char what[32];
 
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		check_success(h2d_mrope_prepare(world->runner, fixture_stream, &steps[n / 2].batch,
 						&step));
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
@@ -214,7 +214,7 @@ START_TEST(R08_every_batch_under_every_set_of_captured_sizes)
 				plane[2 * i] = contexts[i] - 2;
 				plane[2 * i + 1] = contexts[i] - 1;
 			}
-			check_success(h2d_runner_begin(world->runner, fixture_stream));
+			step_begin(world);
 			check_success(
 				h2d_mrope_prepare(world->runner, fixture_stream, &batch, NULL));
 			check_success(h2d_runner_finish(world->runner, fixture_stream));
@@ -256,7 +256,7 @@ START_TEST(A07_mrope_reentry_preserves_sources_and_first_consumer)
 			planes[axis * 14 + 12] = 20;
 			planes[axis * 14 + 13] = 21;
 		}
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		gate_close(fixture_stream);
 		check_success(h2d_mrope_prepare(world->runner, fixture_stream, &batch, &step));
 		ck_assert_uint_eq(step.width, width);
@@ -291,7 +291,7 @@ START_TEST(mrope_replaces_the_positions_of_mha_decode)
 				   .block_table_lengths = (const uint32_t[]){1}};
 	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(h2d_mha_decode_prepare(world->runner, fixture_stream, &batch, NULL));
 	check_success(h2d_mrope_prepare(world->runner, fixture_stream, &batch, NULL));
 	step_check_published(world, "positions", false);
@@ -357,7 +357,7 @@ START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
 	h2d_runner_options_t options = mrope_options();
 	step_world_t *world = step_world_create(&options, H2D_BACKEND_PACKED, 1);
 
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	step_check_refused(world,
 			   h2d_mrope_prepare(world->runner, fixture_stream, &refusal->batch, NULL),
 			   refusal->status);
@@ -369,7 +369,7 @@ START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
 	/* A runner without mrope refuses all of them. */
 	options.mrope = false;
 	world = step_world_create(&options, H2D_BACKEND_PACKED, 1);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_fails(h2d_mrope_prepare(world->runner, fixture_stream, &refusal->batch, NULL),
 		    H2D_STATUS_INVALID_STATE, "mrope");
 	check_success(h2d_runner_finish(world->runner, fixture_stream));

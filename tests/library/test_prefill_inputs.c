@@ -95,17 +95,6 @@ static void model(step_world_t *world, const prefill_case_t *prefill)
 	}
 }
 
-static void begin(step_world_t *world)
-{
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
-}
-
-static void finish(step_world_t *world)
-{
-	check_success(h2d_runner_finish(world->runner, fixture_stream));
-	check_success(h2d_runner_record(world->runner, fixture_stream));
-}
-
 /* Two requests of 8 tokens in all, padded to 4, with cached tokens in every other step. */
 START_TEST(P23_runner_and_prefill_builder_share_reuse_and_publication)
 {
@@ -124,7 +113,7 @@ START_TEST(P23_runner_and_prefill_builder_share_reuse_and_publication)
 
 		attach(&prefill, 2);
 		prefill.batch.running_requests = 4;
-		begin(world);
+		step_begin(world);
 		delay(fixture_stream, 3);
 		check_success(h2d_query_prefix_prepare(world->runner, fixture_stream,
 						       &prefill.batch, NULL));
@@ -147,7 +136,7 @@ START_TEST(P23_runner_and_prefill_builder_share_reuse_and_publication)
 		check_fails(h2d_buffer_publish(step_buffer(world, "context_lens"), fixture_stream,
 					       4, NULL),
 			    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
-		finish(world);
+		step_finish(world);
 	}
 	step_world_destroy(world);
 }
@@ -169,7 +158,7 @@ START_TEST(A07_prefill_reentry_preserves_sources_and_first_consumer)
 	for (int epoch = 0; epoch < 2; epoch++) {
 		step_sources_t sources;
 
-		begin(world);
+		step_begin(world);
 		delay(fixture_stream, 5);
 		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
 							 &prefill.batch, NULL));
@@ -184,8 +173,7 @@ START_TEST(A07_prefill_reentry_preserves_sources_and_first_consumer)
 		step_sources_check(world, &sources, "refused");
 		step_observe(world, "first consumer", epoch);
 		if (!sealed)
-			check_success(h2d_runner_finish(world->runner, fixture_stream));
-		check_success(h2d_runner_record(world->runner, fixture_stream));
+			step_finish(world);
 	}
 	step_world_destroy(world);
 }
@@ -252,7 +240,7 @@ START_TEST(random_prefills_land_every_byte_and_list_their_pages)
 		h2d_prefill_inputs_step_t step;
 
 		random_case(&prefill, &state);
-		begin(world);
+		step_begin(world);
 		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
 							 &prefill.batch, &step));
 		model(world, &prefill);
@@ -286,7 +274,7 @@ START_TEST(prefill_inputs_cost_one_dma_and_one_scatter)
 	for (uint32_t i = 0; i < 2 * slots; i++) {
 		h2d_publication_totals_t totals;
 
-		begin(world);
+		step_begin(world);
 		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
 							 &prefill.batch, NULL));
 		model(world, &prefill);
@@ -297,7 +285,7 @@ START_TEST(prefill_inputs_cost_one_dma_and_one_scatter)
 		ck_assert_uint_eq(totals.dma_copies, expected);
 		ck_assert_uint_eq(totals.dispatches, (i / slots + 1) * dispatches[backend]);
 		step_check_published(world, "block_tables", i < slots);
-		finish(world);
+		step_finish(world);
 	}
 	step_world_destroy(world);
 }

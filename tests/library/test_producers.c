@@ -120,7 +120,7 @@ static void check_reentry(step_world_t *world, int kind, bool sealed, int epoch)
 
 	make_case(&token_case, kind, false);
 	make_case(&changed, kind, true);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	delay(fixture_stream, 5);
 	produce_earlier_parts(world, kind, &token_case);
 	check_success(produce(world, kind, &token_case.batch));
@@ -138,8 +138,7 @@ static void check_reentry(step_world_t *world, int kind, bool sealed, int epoch)
 	step_sources_check(world, &sources, "refused");
 	step_observe(world, "first consumer", epoch);
 	if (!sealed)
-		check_success(h2d_runner_finish(world->runner, fixture_stream));
-	check_success(h2d_runner_record(world->runner, fixture_stream));
+		step_finish(world);
 }
 
 START_TEST(R09_producer_reentry_preserves_sources_and_first_consumer)
@@ -278,7 +277,7 @@ START_TEST(group_of_the_caller_is_published_in_every_slot)
 		lora_batch_t changed = {2, ids + 1, scales + 1, false};
 		step_sources_t sources;
 
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		check_success(
 			h2d_query_prefix_prepare(world->runner, fixture_stream, &tokens, NULL));
 		token_model_query_prefix(world, &tokens);
@@ -289,8 +288,7 @@ START_TEST(group_of_the_caller_is_published_in_every_slot)
 			    H2D_STATUS_ALREADY_PUBLISHED, "lora_ids");
 		step_sources_check(world, &sources, "refused");
 		step_observe(world, "lora", i);
-		check_success(h2d_runner_finish(world->runner, fixture_stream));
-		check_success(h2d_runner_record(world->runner, fixture_stream));
+		step_finish(world);
 	}
 	check_success(h2d_runner_group(world->runner, "lora", &group));
 	ck_assert_int_eq(h2d_group_transport(group), STEP_BACKEND(_i));
@@ -344,7 +342,7 @@ START_TEST(late_preparation_resumes_the_epoch_and_seals_it_again)
 		uint64_t epoch;
 		step_sources_t sources;
 
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		owner = h2d_runner_owner(world->runner, h2d_runner_slot(world->runner));
 		epoch = h2d_owner_epoch(owner);
 		check_success(h2d_sampling_prepare(world->runner, fixture_stream, &sampling, NULL));
@@ -377,7 +375,7 @@ START_TEST(late_preparation_of_an_open_epoch_does_not_seal_it)
 	step_world_t *world = create_lora_world(_i, &producer);
 	h2d_owner_t *owner;
 
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	owner = h2d_runner_owner(world->runner, h2d_runner_slot(world->runner));
 	check_success(h2d_producer_run_late(producer, fixture_stream, &batch));
 	model_lora(world, &batch);
@@ -403,7 +401,7 @@ START_TEST(late_preparation_refuses_other_streams_and_fails_with_its_body)
 	step_sources_t sources;
 
 	check_success(h2d_stream_create(fixture_device, NULL, &other));
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	owner = h2d_runner_owner(world->runner, h2d_runner_slot(world->runner));
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
 	sources = step_sources_take(world);
@@ -480,7 +478,7 @@ START_TEST(begin_resets_the_counts_of_its_slot)
 
 	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	for (uint32_t i = 0; i < 2 * world->runner->options.slots; i++) {
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		check_success(h2d_runner_group(world->runner, "sampling", &group));
 		check_success(h2d_group_publish(group, fixture_stream, NULL, NULL));
 		step_check_published(world, "top_ks", false);

@@ -125,7 +125,7 @@ START_TEST(A04_qsa_ple_ragged_padding_delayed_graph_consumer)
 			states[i] = i % 2;
 		}
 		model = model_of(steps[n].lengths, starts, requests);
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		delay(fixture_stream, 2);
 		check_success(h2d_qsa_prepare(world->runner, fixture_stream, &batch, &qsa));
 		check_success(h2d_ple_prepare(world->runner, fixture_stream, &batch, &ple));
@@ -185,15 +185,14 @@ START_TEST(A04_prefill_starts_behind_the_cached_tokens)
 	check_success(h2d_device_write(fixture_device, slot_mapping, slots, sizeof(slots),
 				       H2D_DEFAULT_TIMEOUT_NS));
 	for (int n = 0; n < 2; n++) {
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		check_success(h2d_qsa_prepare(world->runner, fixture_stream, &batch, &qsa));
 		check_success(h2d_ple_prepare(world->runner, fixture_stream, &batch, NULL));
 		ck_assert_uint_eq(qsa.tokens, 11);
 		ck_assert_uint_eq(qsa.running_tokens, 11);
 		check_success(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream,
 							       qsa.slot, slot_mapping, 11, 4));
-		check_success(h2d_runner_finish(world->runner, fixture_stream));
-		check_success(h2d_runner_record(world->runner, fixture_stream));
+		step_finish(world);
 		step_expect(world, "qsa_token_to_req", model.token_to_req, 11 * sizeof(int32_t));
 		step_expect(world, "qsa_logical_positions", model.positions, 11 * sizeof(int64_t));
 		step_expect(world, "ple_has_initial_state", states, sizeof(states));
@@ -237,7 +236,7 @@ START_TEST(A04_every_batch_under_every_set_of_captured_sizes)
 				tokens += (uint32_t)lengths[i];
 			if (running <= 3)
 				tokens = 4 * running;
-			check_success(h2d_runner_begin(world->runner, fixture_stream));
+			step_begin(world);
 			check_success(h2d_qsa_prepare(world->runner, fixture_stream, &batch, NULL));
 			check_success(h2d_runner_finish(world->runner, fixture_stream));
 			step_expect(world, "qsa_token_to_req", model.token_to_req,
@@ -268,13 +267,12 @@ START_TEST(A04_compression_of_large_slots)
 	check_success(h2d_device_write(fixture_device, slot_mapping, large, sizeof(large),
 				       H2D_DEFAULT_TIMEOUT_NS));
 	for (int n = 0; n < 3; n++) {
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		check_success(h2d_qsa_prepare(world->runner, fixture_stream,
 					      n == 2 ? &shifted : &batch, &qsa));
 		check_success(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, 0,
 							       slot_mapping, 4, n == 1 ? 1 : 3));
-		check_success(h2d_runner_finish(world->runner, fixture_stream));
-		check_success(h2d_runner_record(world->runner, fixture_stream));
+		step_finish(world);
 		expect_bytes(qsa.compressed_slots,
 			     n == 0   ? expected
 			     : n == 1 ? by_one
@@ -297,7 +295,7 @@ START_TEST(A05_qsa_capture_rejected_before_raw_source_write)
 	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
 	h2d_graph_t *graph;
 
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(h2d_graph_begin_capture(fixture_stream));
 	step_check_refused(world, h2d_qsa_prepare(world->runner, fixture_stream, &nothing, NULL),
 			   H2D_STATUS_CAPTURE_ACTIVE);
@@ -325,7 +323,7 @@ START_TEST(other_calls_are_refused)
 	h2d_qsa_step_t view;
 	h2d_ple_step_t ple;
 
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	step_check_refused(world,
 			   h2d_qsa_prepare(world->runner, fixture_stream, &short_context, NULL),
 			   H2D_STATUS_OUT_OF_RANGE);

@@ -126,7 +126,7 @@ START_TEST(A01_tbo_delayed_slot_reuse)
 		first.batch.running_requests = 4;
 		mla_case_decode(&second, options, counts[i], i + 7);
 		second.batch.running_requests = 4;
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		delay(fixture_stream, 2);
 		check_success(prepare_decode(world, &first.batch));
 		check_success(h2d_tbo_prepare(world->runner, fixture_stream, &first.batch, &step));
@@ -168,7 +168,7 @@ START_TEST(A01_random_sub_batches_every_byte)
 
 		mla_case_random(&mla_case, &state, options, requests);
 		mla_case.batch.dummy = i == 4;
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		check_success(prepare_decode(world, &mla_case.batch));
 		check_success(
 			h2d_tbo_prepare(world->runner, fixture_stream, &mla_case.batch, &step));
@@ -205,7 +205,7 @@ START_TEST(A01_every_batch_under_every_set_of_captured_sizes)
 			mla_case_t mla_case;
 
 			mla_case_decode(&mla_case, &options, requests, (int32_t)set);
-			check_success(h2d_runner_begin(world->runner, fixture_stream));
+			step_begin(world);
 			check_success(prepare_decode(world, &mla_case.batch));
 			mla_expect_decode(world, &mla_case, running);
 			if (running < 2) {
@@ -218,8 +218,7 @@ START_TEST(A01_every_batch_under_every_set_of_captured_sizes)
 							      &mla_case.batch, &step));
 				consume_halves(world, &mla_case, running, &step);
 			}
-			check_success(h2d_runner_finish(world->runner, fixture_stream));
-			check_success(h2d_runner_record(world->runner, fixture_stream));
+			step_finish(world);
 			step_world_check(world, "captured sizes");
 		}
 		step_world_destroy(world);
@@ -240,7 +239,7 @@ START_TEST(A02_tbo_empty_batch_and_preflight_all_sources)
 
 	mla_case_decode(&mla_case, options, 0, 0);
 	mla_case.batch.running_requests = 4;
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(prepare_decode(world, &mla_case.batch));
 	check_success(h2d_tbo_prepare(world->runner, fixture_stream, &mla_case.batch, &step));
 	check_success(h2d_runner_finish(world->runner, fixture_stream));
@@ -255,7 +254,7 @@ START_TEST(A02_tbo_empty_batch_and_preflight_all_sources)
 
 	mla_case_decode(&mla_case, options, 3, 0);
 	mla_case.batch.running_requests = 4;
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(prepare_decode(world, &mla_case.batch));
 	mla_expect_decode(world, &mla_case, 4);
 	check_success(h2d_runner_buffer(world->runner, "ub1_kv_indptr", &buffer));
@@ -313,7 +312,7 @@ START_TEST(A08_shared_maps_skip_h2d_per_slot_and_tbo_buffer)
 			memcpy(mapping.ids[j], h2d_block_table_ids(order[j]),
 			       h2d_block_table_length(order[j]) * sizeof(int32_t));
 		}
-		check_success(h2d_runner_begin(world->runner, fixture_stream));
+		step_begin(world);
 		slot = h2d_runner_slot(world->runner);
 		check_success(prepare_decode(world, &batch));
 		check_success(h2d_tbo_prepare(world->runner, fixture_stream, &batch, NULL));
@@ -368,7 +367,7 @@ START_TEST(A01_what_the_sub_batches_cost)
 	mla_case_t mla_case;
 
 	mla_case_decode(&mla_case, &shapes[mla], 3, 0);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	check_success(prepare_decode(world, &mla_case.batch));
 	h2d_owner_get_totals(h2d_runner_owner(world->runner, 0), &before);
 	check_success(h2d_tbo_prepare(world->runner, fixture_stream, &mla_case.batch, NULL));
@@ -390,7 +389,7 @@ START_TEST(other_calls_are_refused)
 	mla_case_t mla_case;
 
 	mla_case_decode(&mla_case, &options, 3, 0);
-	check_success(h2d_runner_begin(world->runner, fixture_stream));
+	step_begin(world);
 	step_check_refused(world,
 			   h2d_tbo_prepare(world->runner, fixture_stream, &mla_case.batch, NULL),
 			   H2D_STATUS_INVALID_STATE);

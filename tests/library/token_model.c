@@ -4,6 +4,19 @@
 
 #include <string.h>
 
+const h2d_runner_options_t token_options_plain = {.max_requests = 8,
+						  .query_length = 1,
+						  .max_tokens = 64,
+						  .block_size = 16,
+						  .max_model_length = 64,
+						  CAPTURED(4, 8)};
+
+const h2d_runner_options_t token_options_speculative = {.max_requests = 8,
+							.query_length = 4,
+							.max_tokens = 64,
+							.block_size = 16,
+							.max_model_length = 64};
+
 static const h2d_runner_options_t *options_of(const step_world_t *world)
 {
 	return &world->runner->options;

@@ -10,6 +10,9 @@
 
 enum { TOKEN_MAX_REQUESTS = 8, TOKEN_MAX_WIDTH = 4, TOKEN_MAX_TOKENS = 64 };
 
+/* Runners of one token a request, padded, and of four, not padded. */
+extern const h2d_runner_options_t token_options_plain, token_options_speculative;
+
 /* A batch with the arrays it points to, and host copies of what the step before left. */
 typedef struct token_case {
 	h2d_batch_t batch;
