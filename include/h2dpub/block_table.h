@@ -62,7 +62,7 @@ H2D_API h2d_status_t h2d_block_table_extend(h2d_block_table_t *table, const int3
  * Every other change draws a new version first, so that even a failing one does. OUT_OF_RANGE: an
  * index behind the end; insert also takes index = length. remove takes out the first occurrence
  * of id (NOT_FOUND). pop takes out the last id (OUT_OF_RANGE when empty; id may be NULL). erase
- * takes out count ids from first on.
+ * takes out count ids from first on. INVALID_ARGUMENT: the row is NULL.
  */
 H2D_API h2d_status_t h2d_block_table_set(h2d_block_table_t *table, uint32_t index, int32_t id);
 H2D_API h2d_status_t h2d_block_table_insert(h2d_block_table_t *table, uint32_t index, int32_t id);

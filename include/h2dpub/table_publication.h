@@ -32,7 +32,7 @@ H2D_API const h2d_table_state_t *h2d_published_table_state(const h2d_published_t
  * h2d_table_state_prepare(), _pad() and _slice() with the buffer's source acquired before the first
  * write: a table that was published in this epoch and changes needs a reason (ALREADY_PUBLISHED).
  * A call that changes nothing needs no owner at all. Errors as for those calls and
- * h2d_buffer_acquire_write().
+ * h2d_buffer_acquire_write(); INVALID_ARGUMENT: a table is NULL.
  */
 H2D_API h2d_status_t h2d_published_table_prepare(h2d_published_table_t *table,
 						 h2d_stream_t *stream,
@@ -50,9 +50,9 @@ H2D_API h2d_status_t h2d_published_table_slice(const h2d_published_table_t *sour
  * Publishes the first rows of the prepared table, alone (group NULL) or with the other members of a
  * group, whose counts are set already. If the device holds this revision and row count already, the
  * table is omitted: the group is published without it, and alone nothing is done at all, in any
- * state of the owner. Its device address stays good. *uploaded (may be NULL) says whether it was sent. reasons: as for h2d_group_publish(), one a
- * member; without a group, one.
- * OUT_OF_RANGE: rows beyond what is described or zero. NOT_FOUND: the group does not hold the
+ * state of the owner. Its device address stays good. *uploaded (may be NULL) says whether it was
+ * sent. reasons: as for h2d_group_publish(), one a member; without a group, one.
+ * INVALID_ARGUMENT: the table is NULL. OUT_OF_RANGE: rows beyond what is described or zero. NOT_FOUND: the group does not hold the
  * table's buffer. On these and all errors of h2d_group_publish() the revision does not count as
  * published.
  */

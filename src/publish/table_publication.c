@@ -70,10 +70,21 @@ const h2d_table_state_t *h2d_published_table_state(const h2d_published_table_t *
 	return table->state;
 }
 
+static h2d_status_t check_table(const h2d_published_table_t *table, const char *call)
+{
+	if (table)
+		return H2D_STATUS_SUCCESS;
+	return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "published table %s: the table is NULL", call);
+}
+
 h2d_status_t h2d_published_table_prepare(h2d_published_table_t *table, h2d_stream_t *stream,
 					 const h2d_table_rows_t *rows,
 					 const h2d_table_options_t *options)
 {
+	h2d_status_t status = check_table(table, "prepare");
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	table->stream = stream;
 	return h2d_table_state_prepare(table->state, rows, options);
 }
@@ -81,6 +92,10 @@ h2d_status_t h2d_published_table_prepare(h2d_published_table_t *table, h2d_strea
 h2d_status_t h2d_published_table_pad(h2d_published_table_t *table, h2d_stream_t *stream,
 				     uint32_t scheduled, uint32_t running, const char *reason)
 {
+	h2d_status_t status = check_table(table, "pad");
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	table->stream = stream;
 	return h2d_table_state_pad(table->state, scheduled, running, reason);
 }
@@ -89,6 +104,10 @@ h2d_status_t h2d_published_table_slice(const h2d_published_table_t *source, uint
 				       uint32_t count, h2d_published_table_t *target,
 				       h2d_stream_t *stream, const h2d_table_options_t *options)
 {
+	h2d_status_t status = check_table(source && target ? source : NULL, "slice");
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	target->stream = stream;
 	return h2d_table_state_slice(source->state, first, count, target->state, options);
 }
@@ -97,12 +116,16 @@ h2d_status_t h2d_published_table_publish(h2d_published_table_t *table, h2d_strea
 					 uint32_t rows, h2d_group_t *group,
 					 const char *const reasons[], bool *uploaded)
 {
-	uint64_t revision = h2d_table_state_revision(table->state);
-	bool stale = !table->device_valid || table->device_revision != revision ||
-		     table->device_rows != rows;
-	uint64_t bytes = (uint64_t)rows * table->buffer->bytes_per_count;
-	h2d_status_t status = H2D_STATUS_SUCCESS;
+	h2d_status_t status = check_table(table, "publish");
+	uint64_t revision, bytes;
+	bool stale;
 
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	revision = h2d_table_state_revision(table->state);
+	stale = !table->device_valid || table->device_revision != revision ||
+		table->device_rows != rows;
+	bytes = (uint64_t)rows * table->buffer->bytes_per_count;
 	if (rows > h2d_table_state_valid_rows(table->state))
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "%s: %u rows to publish, but only %u are prepared or zero; pad first",

@@ -245,6 +245,16 @@ static h2d_status_t check_index(const h2d_block_table_t *table, const char *call
 			 index, table->length);
 }
 
+/* Every change but growing makes another row of it, also one that fails. */
+static h2d_status_t begin_change(h2d_block_table_t *table, const char *call)
+{
+	if (!table)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "block table %s: the row is NULL",
+				 call);
+	table->version = h2d_block_table_draw_version();
+	return H2D_STATUS_SUCCESS;
+}
+
 h2d_status_t h2d_block_table_append(h2d_block_table_t *table, int32_t id)
 {
 	return h2d_block_table_extend(table, &id, 1);
@@ -268,10 +278,10 @@ h2d_status_t h2d_block_table_extend(h2d_block_table_t *table, const int32_t *ids
 
 h2d_status_t h2d_block_table_set(h2d_block_table_t *table, uint32_t index, int32_t id)
 {
-	h2d_status_t status;
+	h2d_status_t status = begin_change(table, "set");
 
-	table->version = h2d_block_table_draw_version();
-	status = check_index(table, "set", index, table->length);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_index(table, "set", index, table->length);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	table->ids[index] = id;
@@ -281,10 +291,10 @@ h2d_status_t h2d_block_table_set(h2d_block_table_t *table, uint32_t index, int32
 
 h2d_status_t h2d_block_table_insert(h2d_block_table_t *table, uint32_t index, int32_t id)
 {
-	h2d_status_t status;
+	h2d_status_t status = begin_change(table, "insert");
 
-	table->version = h2d_block_table_draw_version();
-	status = check_index(table, "insert", index, (uint64_t)table->length + 1);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_index(table, "insert", index, (uint64_t)table->length + 1);
 	if (status == H2D_STATUS_SUCCESS)
 		status = reserve(table, 1);
 	if (status != H2D_STATUS_SUCCESS)
@@ -308,7 +318,10 @@ static void take_out(h2d_block_table_t *table, uint32_t first, uint32_t count)
 
 h2d_status_t h2d_block_table_remove(h2d_block_table_t *table, int32_t id)
 {
-	table->version = h2d_block_table_draw_version();
+	h2d_status_t status = begin_change(table, "remove");
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	for (uint32_t i = 0; i < table->length; i++) {
 		if (table->ids[i] == id) {
 			take_out(table, i, 1);
@@ -321,7 +334,10 @@ h2d_status_t h2d_block_table_remove(h2d_block_table_t *table, int32_t id)
 
 h2d_status_t h2d_block_table_pop(h2d_block_table_t *table, int32_t *id)
 {
-	table->version = h2d_block_table_draw_version();
+	h2d_status_t status = begin_change(table, "pop");
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	if (!table->length)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "block table pop: the row is empty");
 	table->length--;
@@ -332,7 +348,10 @@ h2d_status_t h2d_block_table_pop(h2d_block_table_t *table, int32_t *id)
 
 h2d_status_t h2d_block_table_erase(h2d_block_table_t *table, uint32_t first, uint32_t count)
 {
-	table->version = h2d_block_table_draw_version();
+	h2d_status_t status = begin_change(table, "erase");
+
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	if (first > table->length || count > table->length - first)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "block table erase: %u ids from index %u in a row of %u ids", count,
