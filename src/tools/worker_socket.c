@@ -5,7 +5,9 @@
 #include "worker_socket.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "worker_wire.h"
 
@@ -63,6 +65,28 @@ void worker_message_close(struct worker_message *message)
 		zmq_msg_close(&message->frames[--message->count]);
 }
 
+/* ZeroMQ hands out places in its receive buffer, wherever a frame begins; a copy is aligned. */
+static int align_frame(zmq_msg_t *frame)
+{
+	const size_t size = zmq_msg_size(frame);
+	zmq_msg_t copy;
+
+	if ((uintptr_t)zmq_msg_data(frame) % WORKER_ALIGNMENT == 0)
+		return 0;
+	if (zmq_msg_init_size(&copy, size) < 0)
+		return -1;
+	memcpy(zmq_msg_data(&copy), zmq_msg_data(frame), size);
+	return zmq_msg_move(frame, &copy);
+}
+
+static int receive_frame(void *socket, zmq_msg_t *frame, int *more)
+{
+	if (zmq_msg_recv(frame, socket, ZMQ_DONTWAIT) < 0)
+		return -1;
+	*more = zmq_msg_more(frame);
+	return align_frame(frame);
+}
+
 /* Frames behind those that a message can have are dropped. */
 static int receive_frames(void *socket, struct worker_message *message, struct tool_error *error)
 {
@@ -73,7 +97,7 @@ static int receive_frames(void *socket, struct worker_message *message, struct t
 		zmq_msg_t frame;
 
 		zmq_msg_init(&frame);
-		if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) < 0) {
+		if (receive_frame(socket, &frame, &more) < 0) {
 			int reason = zmq_errno();
 
 			zmq_msg_close(&frame);
@@ -81,7 +105,6 @@ static int receive_frames(void *socket, struct worker_message *message, struct t
 			errno = reason;
 			return reason == EAGAIN ? 0 : socket_error(error, "cannot receive a message");
 		}
-		more = zmq_msg_more(&frame);
 		if (message->count < WORKER_FRAMES)
 			message->frames[message->count++] = frame;
 		else

@@ -12,6 +12,9 @@
 
 #define WORKER_FRAMES 6
 
+/* Of the bytes of a received frame: what is sent holds nothing that is aligned to more. */
+#define WORKER_ALIGNMENT 8
+
 struct worker_message {
 	zmq_msg_t frames[WORKER_FRAMES];
 	int count;

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages between a scheduler and its workers: every frame arrives whole, and aligned. */
+#include "config.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tools/worker_socket.h"
+
+enum { MESSAGES = 40, LONGEST = 300 };
+
+static char directory[] = "/tmp/test_worker_socket.XXXXXX";
+static char socket_file[sizeof(directory) + 16];
+static void *context, *sender, *receiver;
+
+static void open_sockets(void)
+{
+	struct tool_error error;
+	char address[256];
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	worker_address(address, sizeof(address), directory, "replies");
+	snprintf(socket_file, sizeof(socket_file), "%s/replies", directory);
+	context = zmq_ctx_new();
+	ck_assert_ptr_nonnull(context);
+	receiver = worker_socket_open(context, ZMQ_PULL, true, address, &error);
+	ck_assert_msg(receiver != NULL, "%s", error.text);
+	sender = worker_socket_open(context, ZMQ_PUSH, false, address, &error);
+	ck_assert_msg(sender != NULL, "%s", error.text);
+}
+
+static void close_sockets(void)
+{
+	zmq_close(sender);
+	zmq_close(receiver);
+	zmq_ctx_term(context);
+	unlink(socket_file);
+	rmdir(directory);
+}
+
+/* Odd sizes and even ones, so that frames begin at every place modulo the alignment. */
+static size_t frame_size(int number, int frame)
+{
+	return (size_t)(number * 7 + frame * 53) % LONGEST;
+}
+
+static void send_message(int number)
+{
+	uint8_t bytes[3][LONGEST];
+	struct worker_frame frames[3];
+	struct tool_error error;
+
+	for (int frame = 0; frame < 3; frame++) {
+		frames[frame] = (struct worker_frame){bytes[frame], frame_size(number, frame)};
+		for (int i = 0; i < LONGEST; i++)
+			bytes[frame][i] = (uint8_t)(number + frame * 100 + i);
+	}
+	ck_assert_int_eq(worker_socket_send(sender, frames, 3, &error), 0);
+}
+
+static void check_message(int number, struct worker_message *message)
+{
+	ck_assert_int_eq(message->count, 3);
+	for (int frame = 0; frame < 3; frame++) {
+		const size_t size = frame_size(number, frame);
+		const uint8_t *bytes = worker_message_frame(message, frame, size);
+
+		ck_assert_ptr_nonnull(bytes);
+		ck_assert_uint_eq((uintptr_t)bytes % WORKER_ALIGNMENT, 0);
+		for (size_t i = 0; i < size; i++)
+			ck_assert_uint_eq(bytes[i], (uint8_t)(number + frame * 100 + (int)i));
+		ck_assert_ptr_null(worker_message_frame(message, frame, size + 1));
+	}
+	ck_assert_ptr_null(worker_message_frame(message, 3, 0));
+}
+
+START_TEST(frames_are_whole_and_aligned)
+{
+	struct worker_message message;
+	struct tool_error error;
+
+	for (int number = 0; number < MESSAGES; number++)
+		send_message(number);
+	for (int number = 0; number < MESSAGES; number++) {
+		ck_assert_int_eq(worker_socket_receive(receiver, 30000, &message, &error), 1);
+		check_message(number, &message);
+		worker_message_close(&message);
+	}
+	ck_assert_int_eq(worker_socket_receive(receiver, 1, &message, &error), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("worker_socket");
+	TCase *cases = tcase_create("worker_socket");
+	SRunner *runner;
+	int failures;
+
+	tcase_add_checked_fixture(cases, open_sockets, close_sockets);
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, frames_are_whole_and_aligned);
+	suite_add_tcase(suite, cases);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failures = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
