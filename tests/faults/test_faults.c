@@ -12,6 +12,7 @@
 
 #include <h2dpub/h2dpub.h>
 
+#include "../run_suite.h"
 #include "hsa_faults.h"
 
 #define MEMBERS    3
@@ -239,8 +240,6 @@ int main(void)
 	TCase *cases = tcase_create("faults");
 	const char *build = getenv("H2D_BUILD_DIR");
 	char path[4096];
-	SRunner *runner;
-	int failed;
 
 	snprintf(path, sizeof(path), "%s/tests/faults/.libs/libhsa_faults.so", build ? build : ".");
 	setenv("HSA_TOOLS_LIB", path, 1);
@@ -250,9 +249,5 @@ int main(void)
 	tcase_add_loop_test(cases, each_failing_call_ends_in_an_error_and_leaves_nothing, 0,
 			    3 * FUNCTIONS);
 	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -114,13 +114,3 @@ void fixture_check_bytes(const char *what, const void *actual, const void *expec
 		i++;
 	ck_abort_msg("%s: byte %zu of %zu is 0x%02x instead of 0x%02x", what, i, size, a[i], b[i]);
 }
-
-int fixture_run(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}

@@ -9,6 +9,8 @@
 
 #include <h2dpub/stream.h>
 
+#include "../run_suite.h"
+
 /* GPU 0 and a stream with an own queue and a timeout of 10 s: a checked fixture. */
 extern h2d_device_t *fixture_device;
 extern h2d_stream_t *fixture_stream;
@@ -69,8 +71,5 @@ void fixture_random_bytes(uint64_t *state, void *bytes, size_t size);
 
 /* The same bytes, or the first offset at which they differ. */
 void fixture_check_bytes(const char *what, const void *actual, const void *expected, size_t size);
-
-/* Runs a suite with TAP output; what main() returns. */
-int fixture_run(Suite *suite);
 
 #endif

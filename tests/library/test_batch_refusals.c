@@ -302,5 +302,5 @@ static Suite *batch_refusals_suite(void)
 
 int main(void)
 {
-	return fixture_run(batch_refusals_suite());
+	return run_suite(batch_refusals_suite());
 }

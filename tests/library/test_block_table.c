@@ -5,6 +5,8 @@
 
 #include <h2dpub/block_table.h>
 
+#include "../run_suite.h"
+
 static h2d_block_table_t *row_of(const int32_t *ids, uint64_t count)
 {
 	h2d_block_table_t *row = NULL;
@@ -177,8 +179,6 @@ int main(void)
 {
 	Suite *suite = suite_create("block_table");
 	TCase *rows = tcase_create("rows");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(rows, appends_keep_the_version);
 	tcase_add_test(rows, every_other_change_draws_a_new_version);
@@ -189,9 +189,5 @@ int main(void)
 	tcase_add_test(rows, a_shared_row_lives_until_its_last_release);
 	tcase_add_test(rows, bad_arguments_are_named);
 	suite_add_tcase(suite, rows);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -113,6 +113,45 @@ START_TEST(P08_duplicate_destination_in_group_rejected)
 }
 END_TEST
 
+/* The group's own counts and those of a call in turns: each publication follows what it is given. */
+START_TEST(own_counts_and_given_ones_take_turns)
+{
+	static const struct {
+		int64_t own;   /* set first; OMITTED: left alone */
+		int64_t given; /* OMITTED: the own ones are published */
+		uint32_t published;
+	} turns[] = {
+		{4, H2D_COUNT_OMITTED, 4}, {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 4},
+		{4, H2D_COUNT_OMITTED, 4}, {7, H2D_COUNT_OMITTED, 7},
+		{H2D_COUNT_OMITTED, 3, 3}, {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 7},
+		{5, 5, 5},		   {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 5},
+		{6, 2, 2},		   {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 6},
+	};
+	struct pair pair = pair_open("slot", (h2d_backend_t)_i);
+	const uint8_t none = 0xcc;
+
+	check_success(h2d_group_set_count(pair.group, pair.b, 16));
+	for (int32_t turn = 0; turn < (int32_t)(sizeof(turns) / sizeof(turns[0])); turn++) {
+		const int64_t given[] = {turns[turn].given, 16};
+
+		check_success(h2d_owner_begin(pair.owner, fixture_stream));
+		fill_destination_bytes(pair.a, none);
+		fill_source(pair.a, turn);
+		fill_source(pair.b, -turn);
+		if (turns[turn].own != H2D_COUNT_OMITTED)
+			check_success(h2d_group_set_count(pair.group, pair.a, turns[turn].own));
+		check_success(h2d_group_publish(pair.group, fixture_stream,
+						given[0] == H2D_COUNT_OMITTED ? NULL : given,
+						NULL));
+		check_success(h2d_owner_finish(pair.owner, fixture_stream));
+		expect_values(h2d_buffer_device(pair.a), 0, turns[turn].published, turn);
+		expect_values(h2d_buffer_device(pair.a), turns[turn].published, 16,
+			      (int32_t)0xcccccccc);
+		expect_values(h2d_buffer_device(pair.b), 0, 16, -turn);
+	}
+}
+END_TEST
+
 START_TEST(P15_transport_selection_preserves_fallback_and_owner_lifecycle)
 {
 	h2d_owner_t *owner = case_owner_of("slot", H2D_BACKEND_PACKED);
@@ -370,6 +409,7 @@ static Suite *buffer_suite(void)
 	tcase_add_test(tcase, destroyed_owners_leave_their_memory_to_others);
 	tcase_add_test(tcase, destroying_waits_bounded_and_keeps_a_busy_owner);
 	tcase_add_test(tcase, P08_duplicate_destination_in_group_rejected);
+	tcase_add_loop_test(tcase, own_counts_and_given_ones_take_turns, 0, BACKENDS);
 	tcase_add_test(tcase, P15_transport_selection_preserves_fallback_and_owner_lifecycle);
 	tcase_add_loop_test(tcase, P11_noncontiguous_direct_does_not_copy_unselected_columns, 0,
 			    BACKENDS);
@@ -383,5 +423,5 @@ static Suite *buffer_suite(void)
 
 int main(void)
 {
-	return fixture_run(buffer_suite());
+	return run_suite(buffer_suite());
 }

@@ -222,5 +222,5 @@ int main(void)
 			    BACKENDS);
 	tcase_add_loop_test(cases, publications_wait_for_nothing_but_room_in_the_ring, 0, BACKENDS);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

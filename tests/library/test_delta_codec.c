@@ -8,6 +8,8 @@
 
 #include <h2dpub/delta_codec.h>
 
+#include "../run_suite.h"
+
 #define CHANNEL UINT64_C(0x1122334455667788)
 
 static h2d_delta_encoder_t *encoder;
@@ -517,8 +519,6 @@ int main(void)
 {
 	Suite *suite = suite_create("delta_codec");
 	TCase *codec = tcase_create("codec");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(codec, set_up, tear_down);
 	tcase_set_timeout(codec, 60);
@@ -535,9 +535,5 @@ int main(void)
 	tcase_add_test(codec, a_delta_of_long_rows_is_a_hundredth);
 	tcase_add_loop_test(codec, random_sessions_arrive_whole, 0, 5);
 	suite_add_tcase(suite, codec);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

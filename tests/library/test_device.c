@@ -530,5 +530,5 @@ int main(void)
 	tcase_add_checked_fixture(small, setup_small_gpu, fixture_teardown);
 	tcase_add_test(small, device_memory_runs_out_and_comes_back);
 	suite_add_tcase(suite, small);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

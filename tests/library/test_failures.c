@@ -273,5 +273,5 @@ int main(void)
 				  teardown_with_the_application_s_handler);
 	tcase_add_test(handler, handler_that_the_application_registered_before_stays);
 	suite_add_tcase(suite, handler);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

@@ -280,5 +280,5 @@ int main(void)
 	tcase_add_test(cases, graph_on_a_failed_queue_is_destroyed_without_waiting);
 	tcase_add_test(cases, streams_of_another_device_and_null_are_refused);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

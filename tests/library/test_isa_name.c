@@ -87,5 +87,5 @@ int main(void)
 	tcase_add_test(cases, embedded_code_objects_carry_the_name_that_the_table_says);
 	tcase_add_test(cases, name_is_found_within_the_bytes_only);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

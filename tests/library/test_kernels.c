@@ -296,5 +296,5 @@ int main(void)
 	tcase_add_loop_test(cases, random_members, 0, 8);
 	tcase_add_test(cases, negative_counts_write_nothing);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

@@ -238,5 +238,5 @@ static Suite *mha_decode_suite(void)
 
 int main(void)
 {
-	return fixture_run(mha_decode_suite());
+	return run_suite(mha_decode_suite());
 }

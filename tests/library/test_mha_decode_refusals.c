@@ -381,5 +381,5 @@ static Suite *refusals_suite(void)
 
 int main(void)
 {
-	return fixture_run(refusals_suite());
+	return run_suite(refusals_suite());
 }

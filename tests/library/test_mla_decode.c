@@ -501,5 +501,5 @@ int main(void)
 	tcase_set_timeout(hostile, 60);
 	tcase_add_loop_test(hostile, A01_decode_csr_delayed_slot_reuse, 0, SHAPES * STEP_MODES);
 	suite_add_tcase(suite, hostile);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

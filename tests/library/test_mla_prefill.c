@@ -221,5 +221,5 @@ int main(void)
 	tcase_add_loop_test(tcase, a_bad_batch_is_refused_before_a_source_is_written, 0,
 			    sizeof(refusals) / sizeof(refusals[0]));
 	suite_add_tcase(suite, tcase);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

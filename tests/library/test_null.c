@@ -171,5 +171,5 @@ int main(void)
 	tcase_add_loop_test(cases, nothing_is_destroyed_without_an_error, 0,
 			    0 ACCEPTED(COUNT_CALL));
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

@@ -230,5 +230,5 @@ static Suite *order_suite(void)
 
 int main(void)
 {
-	return fixture_run(order_suite());
+	return run_suite(order_suite());
 }

@@ -60,5 +60,5 @@ int main(void)
 	tcase_add_test(cases, every_size_is_copied_whole_and_no_byte_more);
 	tcase_add_test(cases, nothing_to_pack);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

@@ -470,5 +470,5 @@ static Suite *packed_suite(void)
 
 int main(void)
 {
-	return fixture_run(packed_suite());
+	return run_suite(packed_suite());
 }

@@ -311,5 +311,5 @@ static Suite *prefill_inputs_suite(void)
 
 int main(void)
 {
-	return fixture_run(prefill_inputs_suite());
+	return run_suite(prefill_inputs_suite());
 }

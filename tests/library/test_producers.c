@@ -516,5 +516,5 @@ static Suite *producers_suite(void)
 
 int main(void)
 {
-	return fixture_run(producers_suite());
+	return run_suite(producers_suite());
 }

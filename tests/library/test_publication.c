@@ -591,5 +591,5 @@ static Suite *publication_suite(void)
 
 int main(void)
 {
-	return fixture_run(publication_suite());
+	return run_suite(publication_suite());
 }

@@ -342,5 +342,5 @@ static Suite *failure_suite(void)
 
 int main(void)
 {
-	return fixture_run(failure_suite());
+	return run_suite(failure_suite());
 }

@@ -159,5 +159,5 @@ static Suite *hostile_suite(void)
 
 int main(void)
 {
-	return fixture_run(hostile_suite());
+	return run_suite(hostile_suite());
 }

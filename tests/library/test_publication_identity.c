@@ -478,5 +478,5 @@ static Suite *identity_suite(void)
 
 int main(void)
 {
-	return fixture_run(identity_suite());
+	return run_suite(identity_suite());
 }

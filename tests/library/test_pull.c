@@ -118,5 +118,5 @@ static Suite *pull_suite(void)
 
 int main(void)
 {
-	return fixture_run(pull_suite());
+	return run_suite(pull_suite());
 }

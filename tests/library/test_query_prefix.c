@@ -73,5 +73,5 @@ int main(void)
 	tcase_add_loop_test(cases, P16_v41_reuses_early_query_prefix_or_explicitly_compacts, 0,
 			    2 * BACKENDS);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

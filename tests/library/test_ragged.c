@@ -389,5 +389,5 @@ int main(void)
 	tcase_add_loop_test(tcase, A04_compression_of_large_slots, 0, BACKENDS);
 	tcase_add_test(tcase, other_calls_are_refused);
 	suite_add_tcase(suite, tcase);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

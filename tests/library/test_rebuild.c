@@ -354,5 +354,5 @@ static Suite *rebuild_suite(void)
 
 int main(void)
 {
-	return fixture_run(rebuild_suite());
+	return run_suite(rebuild_suite());
 }

@@ -231,5 +231,5 @@ static Suite *recordings_suite(void)
 
 int main(void)
 {
-	return fixture_run(recordings_suite());
+	return run_suite(recordings_suite());
 }

@@ -189,5 +189,5 @@ int main(void)
 	tcase_add_test(tcase, random_ranges_agree_with_a_map);
 	tcase_add_test(tcase, backends_have_names);
 	suite_add_tcase(suite, tcase);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

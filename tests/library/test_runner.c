@@ -353,5 +353,5 @@ static Suite *runner_suite(void)
 
 int main(void)
 {
-	return fixture_run(runner_suite());
+	return run_suite(runner_suite());
 }

@@ -495,5 +495,5 @@ int main(void)
 	tcase_set_timeout(cases, 3600);
 	tcase_add_loop_test(cases, random_sequences_land_what_the_model_says, 0, BACKENDS);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

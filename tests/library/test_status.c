@@ -120,5 +120,5 @@ int main(void)
 	tcase_add_test(cases, each_thread_has_its_own_message);
 	tcase_add_test(cases, hsa_failure_names_the_call_and_the_runtime_s_words);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

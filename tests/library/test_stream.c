@@ -500,5 +500,5 @@ int main(void)
 	tcase_add_test(cases, grid_and_workgroups_have_three_dimensions);
 	tcase_add_test(cases, dispatch_gives_the_kernel_its_dynamic_lds);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

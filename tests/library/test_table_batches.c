@@ -1,49 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Preparing block tables on the host: random batches against a model that copies everything. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <h2dpub/block_table.h>
-
-#define ROWS    4
-#define COLUMNS 8
-
-static int32_t host[ROWS * COLUMNS];
-static h2d_table_state_t *state;
-static unsigned int acquires;
-static h2d_status_t acquire_result;
-
-static h2d_status_t acquire(void *context, const char *reason)
-{
-	(void)reason;
-	ck_assert_ptr_eq(context, host);
-	acquires++;
-	return acquire_result;
-}
-
-static void set_up(void)
-{
-	for (int i = 0; i < ROWS * COLUMNS; i++)
-		host[i] = -7;
-	acquires = 0;
-	acquire_result = H2D_STATUS_SUCCESS;
-	ck_assert_int_eq(h2d_table_state_create("table", host, ROWS, COLUMNS, acquire, host, &state),
-			 H2D_STATUS_SUCCESS);
-}
-
-static void tear_down(void)
-{
-	h2d_table_state_destroy(state);
-}
-
-static h2d_block_table_t *row_of(const int32_t *ids, uint32_t count)
-{
-	h2d_block_table_t *row = NULL;
-
-	ck_assert_int_eq(h2d_block_table_create(ids, count, &row), H2D_STATUS_SUCCESS);
-	return row;
-}
+#include "../run_suite.h"
+#include "state_case.h"
 
 /*
  * Random batches against a model that keeps copies of everything: appends, edits, reorders, shared
@@ -203,16 +164,10 @@ int main(void)
 {
 	Suite *suite = suite_create("table_batches");
 	TCase *batches = tcase_create("batches");
-	SRunner *runner;
-	int failed;
 
-	tcase_add_checked_fixture(batches, set_up, tear_down);
+	tcase_add_checked_fixture(batches, state_setup, state_teardown);
 	tcase_set_timeout(batches, 60);
 	tcase_add_loop_test(batches, random_batches_agree_with_a_model_that_copies_everything, 0, 4);
 	suite_add_tcase(suite, batches);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

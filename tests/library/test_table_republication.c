@@ -156,5 +156,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-	return fixture_run(make_suite());
+	return run_suite(make_suite());
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Preparing block tables on the host: what is written, what is not, and what is refused. */
-#include <check.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,46 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <h2dpub/block_table.h>
-
-#define ROWS    4
-#define COLUMNS 8
-
-static int32_t host[ROWS * COLUMNS];
-static h2d_table_state_t *state;
-static unsigned int acquires;
-static h2d_status_t acquire_result;
-
-static h2d_status_t acquire(void *context, const char *reason)
-{
-	(void)reason;
-	ck_assert_ptr_eq(context, host);
-	acquires++;
-	return acquire_result;
-}
-
-static void set_up(void)
-{
-	for (int i = 0; i < ROWS * COLUMNS; i++)
-		host[i] = -7;
-	acquires = 0;
-	acquire_result = H2D_STATUS_SUCCESS;
-	ck_assert_int_eq(h2d_table_state_create("table", host, ROWS, COLUMNS, acquire, host, &state),
-			 H2D_STATUS_SUCCESS);
-}
-
-static void tear_down(void)
-{
-	h2d_table_state_destroy(state);
-}
-
-static h2d_block_table_t *row_of(const int32_t *ids, uint32_t count)
-{
-	h2d_block_table_t *row = NULL;
-
-	ck_assert_int_eq(h2d_block_table_create(ids, count, &row), H2D_STATUS_SUCCESS);
-	return row;
-}
+#include "../run_suite.h"
+#include "state_case.h"
 
 #define IDS(...) ((const int32_t[]){__VA_ARGS__})
 #define ROW(...) row_of(IDS(__VA_ARGS__), sizeof(IDS(__VA_ARGS__)) / sizeof(int32_t))
@@ -520,10 +481,8 @@ int main(void)
 {
 	Suite *suite = suite_create("table_state");
 	TCase *table = tcase_create("state");
-	SRunner *runner;
-	int failed;
 
-	tcase_add_checked_fixture(table, set_up, tear_down);
+	tcase_add_checked_fixture(table, state_setup, state_teardown);
 	tcase_set_timeout(table, 60);
 	tcase_add_test(table, a_hit_reads_no_id_and_acquires_nothing);
 	tcase_add_loop_test(table, B04_append_validates_only_new_ids_and_keeps_source_resizable, 0, 2);
@@ -541,9 +500,5 @@ int main(void)
 	tcase_add_test(table, B18_zero_width_rows_and_padding);
 	tcase_add_test(table, padding_forgets_rows_and_describes_no_more_than_were_prepared);
 	suite_add_tcase(suite, table);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -455,5 +455,5 @@ int main(void)
 	tcase_add_loop_test(tcase, A01_what_the_sub_batches_cost, 0, 2 * BACKENDS);
 	tcase_add_test(tcase, other_calls_are_refused);
 	suite_add_tcase(suite, tcase);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

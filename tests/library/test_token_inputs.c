@@ -284,5 +284,5 @@ static Suite *token_inputs_suite(void)
 
 int main(void)
 {
-	return fixture_run(token_inputs_suite());
+	return run_suite(token_inputs_suite());
 }

@@ -309,5 +309,5 @@ static Suite *token_parts_suite(void)
 
 int main(void)
 {
-	return fixture_run(token_parts_suite());
+	return run_suite(token_parts_suite());
 }

@@ -165,5 +165,5 @@ int main(void)
 	tcase_add_test(cases, graph_of_the_other_gpu_is_refused);
 	tcase_add_test(cases, fault_of_the_other_gpu_ends_nothing_here);
 	suite_add_tcase(suite, cases);
-	return fixture_run(suite);
+	return run_suite(suite);
 }

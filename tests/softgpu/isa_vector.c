@@ -411,14 +411,3 @@ void vector_check(enum softgpu_family family, const struct vector_case *cases, s
 		}
 	}
 }
-
-int vector_main(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}

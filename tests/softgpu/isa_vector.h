@@ -9,6 +9,7 @@
 #ifndef ISA_VECTOR_H
 #define ISA_VECTOR_H
 
+#include "../run_suite.h"
 #include "isa_harness.h"
 
 #include <check.h>
@@ -66,8 +67,5 @@ uint64_t float_bits(float value);
 uint64_t double_bits(double value);
 /* Rounds to nearest even by search, slowly and independently of the code under test. */
 uint64_t half_bits(long double value);
-
-/* Runs the cases of a suite as one program. */
-int vector_main(Suite *suite);
 
 #endif

@@ -3,6 +3,7 @@
  * The hostile timing of the software GPU: that delays, other orders and stalls happen where they
  * were asked for and nowhere else, that a seed repeats them, and that the seed is told.
  */
+#include "../run_suite.h"
 #include "packets.h"
 #include "softgpu/queue/adversary.h"
 #include "softgpu/queue/clock.h"
@@ -362,8 +363,6 @@ int main(void)
 {
 	Suite *suite = suite_create("adversary");
 	TCase *draws = cases_of(suite, "draws"), *runtime = cases_of(suite, "runtime");
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
@@ -378,9 +377,5 @@ int main(void)
 	tcase_add_test(runtime, a_stalled_dma_engine_never_goes_on_but_queues_do);
 	tcase_add_test(runtime, a_stalled_queue_goes_on_after_its_time);
 	tcase_add_test(runtime, the_seed_is_told_where_anything_is_hostile);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The cache model by itself: what each acquire and release hides and reveals, byte by byte. */
+#include "../run_suite.h"
 #include "softgpu/cache.h"
 
 #include <check.h>
@@ -322,8 +323,6 @@ int main(void)
 {
 	Suite *suite = suite_create("cache model");
 	TCase *cases = tcase_create("fences");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, memory_writes_are_hidden_until_a_system_acquire);
@@ -341,9 +340,5 @@ int main(void)
 	tcase_add_test(cases, a_release_to_unmapped_memory_is_dropped);
 	tcase_add_test(cases, right_fences_hide_the_caches);
 	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -7,6 +7,7 @@
  * and operations that are named as not emulated. What it rejects must be unknown, or must differ
  * from an instruction only in bits that mean nothing: then our text assembles.
  */
+#include "../run_suite.h"
 #include "isa_harness.h"
 #include "llvm_mc.h"
 
@@ -526,8 +527,6 @@ int main(void)
 {
 	Suite *suite = suite_create("decode");
 	TCase *test_case = tcase_create("llvm-mc");
-	SRunner *runner;
-	int failed;
 
 	if (llvm_mc_path() == NULL) {
 		printf("1..0 # SKIP there is no llvm-mc\n");
@@ -537,10 +536,5 @@ int main(void)
 	tcase_add_loop_test(test_case, every_opcode_of_a_family, 0, FAMILIES);
 	tcase_add_test(test_case, random_dwords);
 	suite_add_tcase(suite, test_case);
-	runner = srunner_create(suite);
-	srunner_set_tap(runner, "-");
-	srunner_run_all(runner, CK_SILENT);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Dispatches: order and overlap, occupancy, compute unit masks, scratch memory, abort. */
+#include "../run_suite.h"
 #include "packets.h"
 
 #include <check.h>
@@ -362,14 +363,8 @@ static Suite *dispatch_suite(void)
 
 int main(void)
 {
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
-	runner = srunner_create(dispatch_suite());
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(dispatch_suite());
 }

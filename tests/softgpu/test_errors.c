@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every kind of error reaches the program as the HSA runtime defines it, both ways of reporting. */
+#include "../run_suite.h"
 #include "packets.h"
 
 #include <check.h>
@@ -351,14 +352,8 @@ static Suite *errors_suite(void)
 
 int main(void)
 {
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
-	runner = srunner_create(errors_suite());
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(errors_suite());
 }

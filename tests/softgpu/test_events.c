@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../run_suite.h"
+
 #define OK(call) ck_assert_int_eq((call), HSAKMT_STATUS_SUCCESS)
 
 static void start(void)
@@ -371,16 +373,10 @@ static Suite *events_suite(void)
 int main(void)
 {
 	const char *hardware = getenv("RUN_H2D_GPU_TESTS");
-	SRunner *runner;
-	int failed;
 
 	if (hardware && strcmp(hardware, "1") == 0) {
 		puts("1..0 # SKIP a test of the software GPU");
 		return EXIT_SUCCESS;
 	}
-	runner = srunner_create(events_suite());
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(events_suite());
 }

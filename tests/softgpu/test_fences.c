@@ -3,6 +3,7 @@
  * The fences of packets on the software GPU's cache model, by kernels under the real runtime: what
  * the host and DMA engines write, what kernels write, and what goes past the caches.
  */
+#include "../run_suite.h"
 #include "packets.h"
 
 #include <check.h>
@@ -249,8 +250,6 @@ int main(void)
 {
 	Suite *suite = suite_create("fences");
 	TCase *one = tcase_create("one L2"), *two = tcase_create("two L2s");
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
@@ -268,9 +267,5 @@ int main(void)
 	tcase_add_test(two, an_agent_release_is_enough_for_another_l2);
 	suite_add_tcase(suite, one);
 	suite_add_tcase(suite, two);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Atomics of memory and LDS against the same arithmetic in C. */
+#include "../run_suite.h"
 #include "isa_harness.h"
 
 #include <check.h>
@@ -367,8 +368,6 @@ int main(void)
 {
 	Suite *suite = suite_create("isa_atomic");
 	TCase *test_case = tcase_create("atomic");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(test_case, 30);
 	tcase_add_loop_test(test_case, memory_atomic, 0, COUNT(models));
@@ -376,10 +375,5 @@ int main(void)
 	tcase_add_test(test_case, lanes_add_up);
 	tcase_add_test(test_case, unaligned_atomic_faults);
 	suite_add_tcase(suite, test_case);
-	runner = srunner_create(suite);
-	srunner_set_tap(runner, "-");
-	srunner_run_all(runner, CK_SILENT);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

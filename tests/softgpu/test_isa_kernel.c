@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernel descriptors: the registers that waves start with, sizes, and what is refused. */
+#include "../run_suite.h"
 #include "softgpu/isa/workgroup.h"
 
 #include <check.h>
@@ -228,18 +229,11 @@ int main(void)
 {
 	Suite *suite = suite_create("isa_kernel");
 	TCase *test_case = tcase_create("kernel");
-	SRunner *runner;
-	int failed;
 
 	tcase_add_test(test_case, initial_sgprs);
 	tcase_add_test(test_case, packed_ids_of_a_partial_workgroup);
 	tcase_add_test(test_case, old_descriptor);
 	tcase_add_test(test_case, refused);
 	suite_add_tcase(suite, test_case);
-	runner = srunner_create(suite);
-	srunner_set_tap(runner, "-");
-	srunner_run_all(runner, CK_SILENT);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

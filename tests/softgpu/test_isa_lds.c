@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* DS: reads, writes, what lies outside LDS, and permutes between lanes. */
+#include "../run_suite.h"
 #include "isa_harness.h"
 
 #include <check.h>
@@ -311,8 +312,6 @@ int main(void)
 {
 	Suite *suite = suite_create("isa_lds");
 	TCase *test_case = tcase_create("lds");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(test_case, 30);
 	tcase_add_loop_test(test_case, read, 0, COUNT(reads));
@@ -321,10 +320,5 @@ int main(void)
 	tcase_add_test(test_case, swizzles);
 	tcase_add_test(test_case, wave_counters_and_lane_addresses);
 	suite_add_tcase(suite, test_case);
-	runner = srunner_create(suite);
-	srunner_set_tap(runner, "-");
-	srunner_run_all(runner, CK_SILENT);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SMEM, FLAT, GLOBAL, SCRATCH and MUBUF: loads, stores, ranges and faults. Untouched bytes too. */
+#include "../run_suite.h"
 #include "isa_harness.h"
 
 #include <check.h>
@@ -518,8 +519,6 @@ int main(void)
 {
 	Suite *suite = suite_create("isa_memory");
 	TCase *test_case = tcase_create("memory");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(test_case, 30);
 	tcase_add_loop_test(test_case, load, 0, MODES * COUNT(loads));
@@ -531,10 +530,5 @@ int main(void)
 	tcase_add_test(test_case, load_to_lds);
 	tcase_add_test(test_case, faults_name_the_address);
 	suite_add_tcase(suite, test_case);
-	runner = srunner_create(suite);
-	srunner_set_tap(runner, "-");
-	srunner_run_all(runner, CK_SILENT);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jumps, EXEC, hardware registers, barriers, faults and the instruction cache. */
+#include "../run_suite.h"
 #include "isa_harness.h"
 
 #include <check.h>
@@ -450,8 +451,6 @@ int main(void)
 {
 	Suite *suite = suite_create("isa_program");
 	TCase *test_case = tcase_create("program");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(test_case, 30);
 	tcase_add_test(test_case, branches);
@@ -468,10 +467,5 @@ int main(void)
 	tcase_add_test(test_case, relative_registers);
 	tcase_add_test(test_case, budget_ends_a_slice);
 	suite_add_tcase(suite, test_case);
-	runner = srunner_create(suite);
-	srunner_set_tap(runner, "-");
-	srunner_run_all(runner, CK_SILENT);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The scalar ALU against the same arithmetic in C, on random and edge operands. */
+#include "../run_suite.h"
 #include "isa_harness.h"
 
 #include <check.h>
@@ -491,8 +492,6 @@ int main(void)
 {
 	Suite *suite = suite_create("isa_scalar");
 	TCase *test_case = tcase_create("scalar");
-	SRunner *runner;
-	int failed;
 
 	tcase_set_timeout(test_case, 60);
 	tcase_add_loop_test(test_case, two_sources, 0, sizeof(models2) / sizeof(models2[0]));
@@ -502,10 +501,5 @@ int main(void)
 			    sizeof(compares_immediate) / sizeof(compares_immediate[0]));
 	tcase_add_test(test_case, immediate_arithmetic);
 	suite_add_tcase(suite, test_case);
-	runner = srunner_create(suite);
-	srunner_set_tap(runner, "-");
-	srunner_run_all(runner, CK_SILENT);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
+	return run_suite(suite);
 }

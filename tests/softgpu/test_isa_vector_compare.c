@@ -263,5 +263,5 @@ int main(void)
 	tcase_add_test(tcase, operand_modifiers);
 	tcase_add_test(tcase, sdwa);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

@@ -410,5 +410,5 @@ int main(void)
 	tcase_add_test(tcase, clamped_differences);
 	tcase_add_test(tcase, clamped_dot_products);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

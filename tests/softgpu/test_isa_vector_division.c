@@ -263,5 +263,5 @@ int main(void)
 	tcase_add_test(tcase, angle_reduction);
 	tcase_add_test(tcase, cube_maps);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

@@ -326,5 +326,5 @@ int main(void)
 	tcase_add_test(tcase, nan_results);
 	tcase_add_test(tcase, rounding_modes);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

@@ -261,5 +261,5 @@ int main(void)
 	tcase_add_test(tcase, packed_signs);
 	tcase_add_test(tcase, mixed_precision);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

@@ -516,5 +516,5 @@ int main(void)
 	tcase_add_test(tcase, literals);
 	tcase_add_test(tcase, packed_floats);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

@@ -253,5 +253,5 @@ int main(void)
 	tcase_add_test(tcase, three_operands);
 	tcase_add_test(tcase, clamped_sums);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

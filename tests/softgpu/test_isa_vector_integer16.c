@@ -259,5 +259,5 @@ int main(void)
 	tcase_add_test(tcase, single_op_sel);
 	tcase_add_test(tcase, clamped);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

@@ -373,5 +373,5 @@ int main(void)
 	tcase_add_test(tcase, exchange);
 	tcase_add_test(tcase, packed_move);
 	suite_add_tcase(suite, tcase);
-	return vector_main(suite);
+	return run_suite(suite);
 }

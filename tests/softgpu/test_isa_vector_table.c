@@ -317,5 +317,5 @@ int main(void)
 	suite_add_tcase(suite, llvm);
 	tcase_add_test(own, not_emulated);
 	suite_add_tcase(suite, own);
-	return vector_main(suite);
+	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  * Compiled kernels on the real HSA runtime against the same arithmetic in C: each kernel, built by
  * each compiler and code object version, byte for byte. H2D_KERNEL_VARIANT=NAME runs one variant.
  */
+#include "../run_suite.h"
 #include "hsa_harness.h"
 #include "kernel_models.h"
 
@@ -201,8 +202,6 @@ int main(void)
 		builtins_and_modes,
 	};
 	Suite *suite = suite_create("kernels");
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
@@ -216,9 +215,5 @@ int main(void)
 				    variant_count * (int)tables[table]->count);
 		suite_add_tcase(suite, tcase);
 	}
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asynchronous copies: the SDMA engines, or the copy kernels where the environment says so. */
+#include "../run_suite.h"
 #include "packets.h"
 
 #include <check.h>
@@ -304,14 +305,8 @@ static Suite *sdma_suite(void)
 
 int main(void)
 {
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
-	runner = srunner_create(sdma_suite());
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(sdma_suite());
 }

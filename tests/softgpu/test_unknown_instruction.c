@@ -3,6 +3,7 @@
  * An instruction that the software GPU does not emulate must end the queue with an error status and
  * a message that names kernel object, address and encoding; nothing behind it may run.
  */
+#include "../run_suite.h"
 #include "hsa_harness.h"
 
 #include <check.h>
@@ -111,8 +112,6 @@ int main(void)
 {
 	Suite *suite = suite_create("unknown_instruction");
 	TCase *tcase = tcase_create("queue");
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
@@ -121,9 +120,5 @@ int main(void)
 	tcase_add_loop_test(tcase, unknown_instruction_ends_the_queue, 0,
 			    (int)(sizeof(cases) / sizeof(cases[0])));
 	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

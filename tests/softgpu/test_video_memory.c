@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who can touch video memory: the GPU always, the host only where the GPU has a large BAR. */
+#include "../run_suite.h"
 #include "hsa_harness.h"
 
 #include <check.h>
@@ -145,8 +146,6 @@ static void add_case(Suite *suite, const char *name, void (*start)(void), const 
 int main(void)
 {
 	Suite *suite;
-	SRunner *runner;
-	int failed;
 
 	if (hsa_harness_skip_on_hardware())
 		return EXIT_SUCCESS;
@@ -155,9 +154,5 @@ int main(void)
 	add_case(suite, "read", start_to_fault, host_read_of_closed_video_memory_faults, SIGSEGV);
 	add_case(suite, "write", start_to_fault, host_write_of_closed_video_memory_faults, SIGSEGV);
 	add_case(suite, "open", start_open, host_shares_video_memory_of_a_large_bar, 0);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }
