@@ -25,14 +25,16 @@ AC_DEFUN([H2D_SANITIZERS], [
 ])
 
 dnl One function compiled for several processors. The dynamic linker chooses among them before the
-dnl sanitizers are there, so with these there is only one.
+dnl sanitizers are there, so with these there is only one. Clang 14 gives the function a name that other
+dnl files do not find it by.
 AC_DEFUN([H2D_TARGET_CLONES], [
 	AC_CACHE_CHECK([whether the compiler has target_clones], [h2d_cv_target_clones], [
 		h2d_cv_target_clones=no
 		AS_IF([test "x$SANITIZER_CFLAGS" = x],
 			[AC_LINK_IFELSE([AC_LANG_SOURCE([[
 __attribute__((target_clones("avx512f", "avx2", "default"))) int twice(int n) { return 2 * n; }
-int main(int argc, char **argv) { (void)argv; return twice(argc) != 2; }]])],
+int twice_from_elsewhere(int n) __asm__("twice");
+int main(int argc, char **argv) { (void)argv; return twice_from_elsewhere(argc) != 2; }]])],
 				[h2d_cv_target_clones=yes])])
 	])
 	AS_IF([test "x$h2d_cv_target_clones" = xyes],
