@@ -172,6 +172,7 @@ h2d_status_t h2d_group_set_count(h2d_group_t *group, const h2d_buffer_t *buffer,
 				 "group '%s' of owner '%s' has no buffer '%s' of owner '%s'",
 				 group->name, group->owner->name, buffer->name,
 				 buffer->owner->name);
+	group->measured_own &= group->counts[position] == count;
 	group->counts[position] = count;
 	return H2D_STATUS_SUCCESS;
 }
@@ -180,6 +181,7 @@ void h2d_group_reset_counts(h2d_group_t *group)
 {
 	uint32_t i;
 
+	group->measured_own = false;
 	for (i = 0; i < group->size; i++)
 		group->counts[i] = H2D_COUNT_OMITTED;
 }
@@ -230,6 +232,8 @@ static bool is_fresh(const h2d_group_t *group)
 
 static bool is_measured(const h2d_group_t *group, const int64_t counts[])
 {
+	if (counts == group->counts && group->measured_own)
+		return true;
 	return group->measured &&
 	       memcmp(counts, group->measured_counts, group->size * sizeof(counts[0])) == 0;
 }
@@ -305,12 +309,14 @@ static void measure_masks(h2d_group_t *group, const int64_t counts[])
 static bool measure(h2d_group_t *group, const int64_t counts[])
 {
 	group->measured = false;
+	group->measured_own = false;
 	group->described = false;
 	if (!measure_bytes(group, counts))
 		return false;
 	measure_masks(group, counts);
 	memcpy(group->measured_counts, counts, group->size * sizeof(counts[0]));
 	group->measured = true;
+	group->measured_own = counts == group->counts;
 	return true;
 }
 

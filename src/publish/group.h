@@ -31,6 +31,7 @@ struct h2d_group {
 	 * again and again, and find it ready.
 	 */
 	bool measured;
+	bool measured_own; /* these are the group's own counts, which have not changed since */
 	int64_t *measured_counts;
 	uint64_t *bytes; /* 0: nothing to copy */
 	uint64_t total_bytes;
