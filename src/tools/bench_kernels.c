@@ -44,7 +44,7 @@ void bench_kernels_print_help(FILE *file)
 		DEFAULT_ROUNDS, SOFTWARE_ROUNDS);
 }
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------- */
 
 static int parse(struct kernels_options *options, int argc, char *argv[], struct tool_error *error)
 {
@@ -77,7 +77,7 @@ static int parse(struct kernels_options *options, int argc, char *argv[], struct
 	return status == 0 ? bench_check_layout(&options->layout, error) : status;
 }
 
-/* ---- all groups --------------------------------------------------------------------------------*/
+/* ---- all groups ---------------------------------------------------------------------------- */
 
 /* One of the two tables. */
 struct table {
@@ -96,7 +96,7 @@ static const struct table device = {kernels_print_device_head, kernels_measure_d
 				    kernels_print_device, true};
 
 static int measure_groups(struct kernels_world *world, const struct table *table,
-			  const struct bench_layout layouts[], size_t count, uint32_t rounds,
+			  const struct bench_layout *layouts, size_t count, uint32_t rounds,
 			  bool json, struct json_object *groups)
 {
 	for (size_t i = 0; i < count; i++) {

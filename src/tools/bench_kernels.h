@@ -58,7 +58,7 @@ void kernels_clear(struct kernels_world *world);
 /* Packs all members and writes them to full_arena. */
 int kernels_upload(struct kernels_world *world);
 
-/* ---- the ways --------------------------------------------------------------------------------- */
+/* ---- the ways ------------------------------------------------------------------------------ */
 
 enum kernels_way_index {
 	KERNELS_NOTHING, /* what is measured of it is what all ways have in common */
@@ -94,7 +94,7 @@ int kernels_take_times(struct kernels_world *world, bool take);
 /* From the start of the first to the end of the last of what a way has the device do. */
 int kernels_time(struct kernels_world *world, const struct kernels_way *way, uint64_t *nanoseconds);
 
-/* ---- checks and figures ----------------------------------------------------------------------- */
+/* ---- checks and figures -------------------------------------------------------------------- */
 
 /* All ways on many groups, twice with other bytes; how many groups. */
 int kernels_check(struct kernels_world *world, uint32_t *groups);

@@ -15,8 +15,8 @@ static int poison(struct kernels_world *world)
 	if (publication_poison(group) < 0)
 		return -1;
 	/* It has left as many bytes of the pattern in expected. */
-	if (h2d_device_write(group->device, world->plain, group->expected,
-			     world->plain_size, H2D_DEFAULT_TIMEOUT_NS) != H2D_STATUS_SUCCESS)
+	if (h2d_device_write(group->device, world->plain, group->expected, world->plain_size,
+			     H2D_DEFAULT_TIMEOUT_NS) != H2D_STATUS_SUCCESS)
 		return publication_failed(group, "cannot overwrite the plain copy");
 	return 0;
 }

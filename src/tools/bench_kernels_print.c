@@ -33,7 +33,7 @@ void kernels_print_gpu(const struct kernels_world *world)
 		     "everything works, and\nnothing about any GPU.");
 }
 
-/* ---- publications ------------------------------------------------------------------------------*/
+/* ---- publications -------------------------------------------------------------------------- */
 
 void kernels_print_publications_head(uint32_t rounds)
 {
@@ -68,7 +68,7 @@ void kernels_print_publications(const struct bench_layout *layout,
 	}
 }
 
-/* ---- the device alone --------------------------------------------------------------------------*/
+/* ---- the device alone ---------------------------------------------------------------------- */
 
 void kernels_print_device_head(uint32_t rounds)
 {
@@ -111,7 +111,7 @@ void kernels_print_device(const struct bench_layout *layout,
 	}
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------*/
+/* ---- JSON ---------------------------------------------------------------------------------- */
 
 static void add_times(struct json_object *way, const char *name, struct samples *samples)
 {

@@ -23,7 +23,7 @@ static int check(struct kernels_world *world, h2d_status_t status, const char *w
 	return status == H2D_STATUS_SUCCESS ? 0 : publication_failed(&world->publication, what);
 }
 
-/* ---- all groups --------------------------------------------------------------------------------*/
+/* ---- all groups ---------------------------------------------------------------------------- */
 
 static int create_signals(struct kernels_world *world)
 {
@@ -80,7 +80,7 @@ void kernels_close(struct kernels_world *world)
 	publication_close(&world->publication);
 }
 
-/* ---- one group ---------------------------------------------------------------------------------*/
+/* ---- one group ----------------------------------------------------------------------------- */
 
 static int allocate(struct kernels_world *world)
 {
@@ -103,7 +103,8 @@ static int allocate(struct kernels_world *world)
 			  "cannot allocate device memory") < 0)
 			return -1;
 	}
-	if (check(world, h2d_device_allocate_host(device, world->arena_size, (void **)&world->arena),
+	if (check(world,
+		  h2d_device_allocate_host(device, world->arena_size, (void **)&world->arena),
 		  "cannot allocate the arena") < 0)
 		return -1;
 	return check(world,

@@ -57,7 +57,8 @@ int bench_parse_layout_option(struct bench_layout *layout, int code, const char 
 {
 	switch (code) {
 	case BENCH_OPTION_MEMBERS:
-		return bench_parse_count("members", text, BENCH_MAX_MEMBERS, &layout->members, error);
+		return bench_parse_count("members", text, BENCH_MAX_MEMBERS, &layout->members,
+					 error);
 	case BENCH_OPTION_BYTES:
 		return bench_parse_number("bytes", text, 4, BENCH_LARGEST_BYTES, &layout->bytes,
 					  error);

@@ -24,12 +24,18 @@ void bench_refuse_option(char *argv[], struct tool_error *error);
 int bench_check_arguments(int argc, char *argv[], struct tool_error *error);
 
 /* The options that describe one group, to stand in a table for getopt_long(). */
-enum { BENCH_OPTION_MEMBERS = 256, BENCH_OPTION_BYTES, BENCH_OPTION_TABLE_BYTES,
-       BENCH_FIRST_OTHER_OPTION };
+enum {
+	BENCH_OPTION_MEMBERS = 256,
+	BENCH_OPTION_BYTES,
+	BENCH_OPTION_TABLE_BYTES,
+	BENCH_FIRST_OTHER_OPTION
+};
 #define BENCH_LAYOUT_OPTIONS                                                                       \
 	{"members", required_argument, NULL, BENCH_OPTION_MEMBERS},                                \
-	{"bytes", required_argument, NULL, BENCH_OPTION_BYTES},                                    \
-	{"table-bytes", required_argument, NULL, BENCH_OPTION_TABLE_BYTES}
+		{"bytes", required_argument, NULL, BENCH_OPTION_BYTES},                            \
+	{                                                                                          \
+		"table-bytes", required_argument, NULL, BENCH_OPTION_TABLE_BYTES                   \
+	}
 
 /* One of these; any other code changes nothing. */
 int bench_parse_layout_option(struct bench_layout *layout, int code, const char *text,

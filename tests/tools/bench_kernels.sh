@@ -74,6 +74,14 @@ runs 0 --members 3 --bytes 70000 --table-bytes 69000 --rounds 2 --json &&
 	shows 1 '"software_gpu": *[tf]'
 result $? "one group as JSON"
 
+# What only luck makes visible is found by caches that nothing but fences makes coherent.
+SOFTGPU_L2S=4
+SOFTGPU_SEED=7
+export SOFTGPU_L2S SOFTGPU_SEED
+runs 0 --members 8 --bytes 200 --rounds 1
+result $? "every way with caches between the host and the kernels"
+unset SOFTGPU_L2S SOFTGPU_SEED
+
 LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$H2D_BUILD_DIR/tests/tools/.libs/short_copy.so"
 ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 export LD_PRELOAD ASAN_OPTIONS
