@@ -46,14 +46,17 @@ H2D_API void h2d_block_table_retain(const h2d_block_table_t *table);
 /* Gives up a reference; the last one frees the row. NULL is allowed. */
 H2D_API void h2d_block_table_release(const h2d_block_table_t *table);
 
+/* The version, and the number of ids. */
 H2D_API uint64_t h2d_block_table_version(const h2d_block_table_t *table);
 H2D_API uint32_t h2d_block_table_length(const h2d_block_table_t *table);
 
 /* The ids, borrowed until the next call that changes the row. Reading never blocks an append. */
 H2D_API const int32_t *h2d_block_table_ids(const h2d_block_table_t *table);
 
-/* Appends; the version stays. ids must not lie in the row itself. OUT_OF_MEMORY; OUT_OF_RANGE:
- * more than UINT32_MAX ids. */
+/*
+ * Appends; the version stays. ids must not lie in the row itself. OUT_OF_MEMORY; OUT_OF_RANGE: more
+ * than UINT32_MAX ids.
+ */
 H2D_API h2d_status_t h2d_block_table_append(h2d_block_table_t *table, int32_t id);
 H2D_API h2d_status_t h2d_block_table_extend(h2d_block_table_t *table, const int32_t *ids,
 					    uint64_t count);
@@ -62,7 +65,7 @@ H2D_API h2d_status_t h2d_block_table_extend(h2d_block_table_t *table, const int3
  * Every other change draws a new version first, so that even a failing one does. OUT_OF_RANGE: an
  * index behind the end; insert also takes index = length. remove takes out the first occurrence
  * of id (NOT_FOUND). pop takes out the last id (OUT_OF_RANGE when empty; id may be NULL). erase
- * takes out count ids from first on. INVALID_ARGUMENT: the row is NULL.
+ * takes out count ids from first on.
  */
 H2D_API h2d_status_t h2d_block_table_set(h2d_block_table_t *table, uint32_t index, int32_t id);
 H2D_API h2d_status_t h2d_block_table_insert(h2d_block_table_t *table, uint32_t index, int32_t id);

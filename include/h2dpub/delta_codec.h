@@ -31,6 +31,7 @@
 extern "C" {
 #endif
 
+/* Each is used by one thread at a time; the rows of a decoded batch may be read by any. */
 typedef struct h2d_delta_encoder h2d_delta_encoder_t;
 typedef struct h2d_delta_decoder h2d_delta_decoder_t;
 
@@ -61,6 +62,7 @@ typedef struct h2d_decoded_batch {
 	const h2d_block_table_t *const *tables; /* [count]; must not be changed */
 } h2d_decoded_batch_t;
 
+/* Makes a decoder, which starts with a self-contained message of any channel. OUT_OF_MEMORY. */
 H2D_API h2d_status_t h2d_delta_decoder_create(h2d_delta_decoder_t **decoder);
 H2D_API void h2d_delta_decoder_destroy(h2d_delta_decoder_t *decoder);
 

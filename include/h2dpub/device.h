@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices: one AMD GPU seen through the HSA runtime, its memory and its code objects. */
+/*
+ * Devices: one AMD GPU seen through the HSA runtime, its memory and its code objects.
+ *
+ * Threading: any thread may call these functions at any time. Only closing a device, freeing memory
+ * and unloading a code object must not race with other uses of the same.
+ */
 #ifndef H2DPUB_DEVICE_H
 #define H2DPUB_DEVICE_H
 
@@ -32,7 +37,7 @@ typedef struct h2d_device_info {
 	hsa_agent_t agent;
 } h2d_device_info_t;
 
-/* A kernel of a loaded code object: what a dispatch packet needs. Valid while its code object is. */
+/* A kernel of a code object, as dispatch packets name it. Valid while its code object is. */
 typedef struct h2d_kernel {
 	uint64_t object;                /* hsa_kernel_dispatch_packet_t.kernel_object */
 	uint32_t kernel_arguments_size; /* bytes */
@@ -94,9 +99,9 @@ H2D_API h2d_status_t h2d_device_free(h2d_device_t *device, void *memory);
  * read-back, not for the publication path. Blocks until done, at most timeout_ns nanoseconds.
  * Not ordered with any queue: synchronize the stream before a read, so that what its kernels wrote
  * has left their caches, and after a write, so that its later kernels do not find old bytes in
- * theirs. Any thread. TIMEOUT: the copy may
- * still be running; the device's staging memory then stays reserved and later calls return
- * INVALID_STATE. MEMORY_FAULT; INVALID_ARGUMENT: not that much memory of this device.
+ * theirs. TIMEOUT: the copy may still be running; the device's staging memory then stays reserved
+ * and later calls return INVALID_STATE. MEMORY_FAULT; INVALID_ARGUMENT: not that much memory of
+ * this device.
  */
 H2D_API h2d_status_t h2d_device_read(h2d_device_t *device, void *destination, const void *source,
 				     size_t size, uint64_t timeout_ns);
@@ -114,6 +119,7 @@ H2D_API h2d_status_t h2d_device_get_kernel(const h2d_device_t *device, const cha
  * Loads a code object (an ELF file for AMD GPUs in memory) and finds its kernels by name. The bytes
  * may be freed after loading. Unload it once no GPU work can run its kernels. NOT_SUPPORTED: it
  * was built for another ISA. INVALID_ARGUMENT: no ELF file. HSA_ERROR: the runtime refuses it.
+ * OUT_OF_MEMORY. NOT_FOUND: it has no kernel of that name. Unloading NULL is allowed.
  */
 H2D_API h2d_status_t h2d_code_object_load(h2d_device_t *device, const void *bytes, size_t size,
 					  h2d_code_object_t **code_object);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Graphs: a recorded list of kernel dispatches that is replayed with one doorbell. Kernel arguments,
- * and so every address in them, are fixed when they are recorded.
+ * Graphs: a recorded list of kernel dispatches that is replayed with one doorbell. Kernel
+ * arguments, and so every address in them, are fixed when they are recorded.
  */
 #ifndef H2DPUB_GRAPH_H
 #define H2DPUB_GRAPH_H
@@ -15,6 +15,7 @@ extern "C" {
 /*
  * Starts recording: until h2d_graph_end_capture(), h2d_stream_dispatch() on this stream or an alias
  * records instead of enqueuing, and publications are refused. CAPTURE_ACTIVE: it records already.
+ * OUT_OF_MEMORY.
  */
 H2D_API h2d_status_t h2d_graph_begin_capture(h2d_stream_t *stream);
 

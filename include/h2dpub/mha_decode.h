@@ -37,7 +37,8 @@ typedef struct h2d_mha_decode_step {
  *
  * The whole batch is validated before anything is written. OUT_OF_RANGE names the request and the
  * field: scheduled_tokens, if given, are q; q <= c <= max_model_length; ceil(c / block_size) <= ids
- * in the row <= columns, and all of them are in [0, num_pages). Publication errors as for
+ * in the row <= columns, and all of them are in [0, num_pages). INVALID_ARGUMENT: not a decode, or
+ * an array is missing. INVALID_STATE: the runner's attention is not MHA. Publication errors as for
  * h2d_group_publish().
  */
 H2D_API h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,

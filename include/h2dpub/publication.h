@@ -71,6 +71,7 @@ H2D_API h2d_status_t h2d_backend_from_name(const char *name, h2d_backend_t *back
 
 /* ---- registry -------------------------------------------------------------------------------- */
 
+/* Makes a registry, to be given to owners and to outlive them. OUT_OF_MEMORY. */
 H2D_API h2d_status_t h2d_registry_create(h2d_registry_t **registry);
 
 /* INVALID_STATE: buffers are still registered. NULL is allowed. */
@@ -190,7 +191,7 @@ typedef struct h2d_buffer_description {
 /*
  * Allocates a buffer, zeroed on both sides, registers its memory and makes its implicit
  * one-member group. Owner idle. INVALID_STATE; INVALID_ARGUMENT: shape, element size, unit or a
- * duplicate name; OVERLAP cannot happen; OUT_OF_MEMORY.
+ * duplicate name. OUT_OF_MEMORY, TIMEOUT, MEMORY_FAULT, HSA_ERROR.
  */
 H2D_API h2d_status_t h2d_buffer_allocate(h2d_owner_t *owner,
 					 const h2d_buffer_description_t *description,
@@ -202,6 +203,7 @@ H2D_API h2d_status_t h2d_buffer_allocate(h2d_owner_t *owner,
  * INVALID_ARGUMENT: pageable host memory, memory of another device, memory smaller than the
  * shape. OVERLAP: the device range overlaps the destination, or the host range the source, of a
  * buffer in this registry (whole span from first to last byte; empty ranges overlap nothing).
+ * Others as for h2d_buffer_allocate().
  */
 H2D_API h2d_status_t h2d_buffer_wrap(h2d_owner_t *owner,
 				     const h2d_buffer_description_t *description, void *host,
@@ -251,8 +253,8 @@ H2D_API h2d_status_t h2d_buffer_publish_rows(h2d_buffer_t *buffer, h2d_stream_t 
 /*
  * Makes the source writable again within the epoch: waits (bounded) for everything enqueued so far
  * if the GPU may still read it, else returns at once. If the buffer was published in this epoch,
- * reason (a non-blank string, not kept) is required: ALREADY_PUBLISHED. Other errors as for publish;
- * a wait that fails fails the owner. The next publication still needs its own reason.
+ * reason (a non-blank string, not kept) is required: ALREADY_PUBLISHED. Other errors as for
+ * publish; a wait that fails fails the owner. The next publication still needs its own reason.
  */
 H2D_API h2d_status_t h2d_buffer_acquire_write(h2d_buffer_t *buffer, h2d_stream_t *stream,
 					      const char *reason);
@@ -261,8 +263,8 @@ H2D_API h2d_status_t h2d_buffer_acquire_write(h2d_buffer_t *buffer, h2d_stream_t
 
 /*
  * Makes a group of buffers of one owner, in this order. Owner idle. INVALID_STATE;
- * INVALID_ARGUMENT: a buffer of another owner, or the same buffer twice. name is for messages and
- * need not be unique; copied.
+ * INVALID_ARGUMENT: a buffer of another owner, or the same buffer twice. OUT_OF_MEMORY. name is for
+ * messages and need not be unique; copied.
  */
 H2D_API h2d_status_t h2d_group_create(h2d_owner_t *owner, const char *name,
 				      h2d_buffer_t *const buffers[], uint32_t count,

@@ -2,6 +2,9 @@
 /*
  * Runners: a runner owns the publication slots of a model on one GPU (one owner each) with the
  * buffers and groups of a step, found by name, and frames its forwards.
+ *
+ * Threading: a runner is used by one thread at a time, and from begin to finish by the same one.
+ * Different runners may be used by different threads at the same time.
  */
 #ifndef H2DPUB_RUNNER_H
 #define H2DPUB_RUNNER_H
@@ -71,9 +74,10 @@ typedef struct h2d_runner_options {
 } h2d_runner_options_t;
 
 /*
- * Makes a runner on a device: owners, buffers and groups of every slot, transports chosen, initial
- * contents uploaded. INVALID_ARGUMENT / OUT_OF_RANGE: an option, named with its value.
- * OUT_OF_MEMORY, HSA_ERROR.
+ * Makes a runner on a device: owners, buffers (zero on both sides) and groups of every slot,
+ * transports chosen. INVALID_ARGUMENT / OUT_OF_RANGE: an option, named with its value. NOT_FOUND: a
+ * group declares a member without rows, and no group before it has a buffer of that name.
+ * OUT_OF_MEMORY, TIMEOUT, MEMORY_FAULT, HSA_ERROR.
  */
 H2D_API h2d_status_t h2d_runner_create(h2d_device_t *device, const h2d_runner_options_t *options,
 				       h2d_runner_t **runner);
@@ -86,6 +90,7 @@ H2D_API h2d_status_t h2d_runner_create(h2d_device_t *device, const h2d_runner_op
  */
 H2D_API h2d_status_t h2d_runner_destroy(h2d_runner_t *runner);
 
+/* The backend that the options or the environment have named. */
 H2D_API h2d_backend_t h2d_runner_backend(const h2d_runner_t *runner);
 
 /* The slot in use; 0 before the first begin. */

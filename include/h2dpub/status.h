@@ -12,7 +12,9 @@ extern "C" {
 /*
  * What every public function returns. Unless its documentation says otherwise, a function that
  * does not return H2D_STATUS_SUCCESS has changed nothing, and the same call can be made again once
- * the cause is gone.
+ * the cause is gone. NULL for an object or a result that it needs is INVALID_ARGUMENT, whether its
+ * documentation lists that or not; functions that return no status must not be given NULL unless
+ * it is said to be allowed.
  */
 typedef enum h2d_status {
 	H2D_STATUS_SUCCESS = 0,

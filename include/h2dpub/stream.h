@@ -3,6 +3,10 @@
  * Streams: the order of work on one GPU. HSA knows queues only; a stream is one hsa_queue_t, the
  * caller's or its own, with a logical identity and a capture flag. Everything that h2dpub orders
  * is ordered by packets on that queue.
+ *
+ * Threading: several threads may enqueue on one stream and synchronize it at the same time, unless
+ * its queue is the caller's and of the type for one producer. Recording a graph and destroying a
+ * stream must not race with other uses of it.
  */
 #ifndef H2DPUB_STREAM_H
 #define H2DPUB_STREAM_H
@@ -49,7 +53,7 @@ H2D_API h2d_status_t h2d_stream_create(h2d_device_t *device, const h2d_stream_op
 
 /*
  * Makes another object for the same logical stream: same queue, same identity, same capture state.
- * The stream lives on until the last of its objects is destroyed.
+ * The stream lives on until the last of its objects is destroyed. OUT_OF_MEMORY.
  */
 H2D_API h2d_status_t h2d_stream_create_alias(h2d_stream_t *stream, h2d_stream_t **alias);
 
@@ -76,10 +80,10 @@ H2D_API h2d_device_t *h2d_stream_device(const h2d_stream_t *stream);
 H2D_API h2d_status_t h2d_stream_synchronize(h2d_stream_t *stream);
 
 /*
- * Enqueues one kernel dispatch after everything enqueued so far (barrier bit; acquire and release at
- * agent scope), or records it during capture. INVALID_ARGUMENT: no kernel, a zero size, a workgroup
- * of more than 1024 work-items, too few bytes of kernel arguments, or (outside capture) kernel
- * arguments at an address that is no multiple of 16. QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT;
+ * Enqueues one kernel dispatch after everything enqueued so far (barrier bit; acquire and release
+ * at agent scope), or records it during capture. INVALID_ARGUMENT: no kernel, a zero size, a
+ * workgroup of more than 1024 work-items, too few bytes of kernel arguments, or (outside capture)
+ * kernel arguments at an address that is no multiple of 16. QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT;
  * OUT_OF_MEMORY while recording.
  */
 H2D_API h2d_status_t h2d_stream_dispatch(h2d_stream_t *stream, const h2d_dispatch_t *dispatch);

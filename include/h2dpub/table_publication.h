@@ -3,6 +3,8 @@
  * Publishing block tables: a table state (block_table.h) over a buffer (publication.h). Preparing
  * and publishing have separate revisions: a table is uploaded only when what the device holds is
  * not what is prepared.
+ *
+ * Threading: a table is used like its buffer, by the thread of the owner's epoch.
  */
 #ifndef H2DPUB_TABLE_PUBLICATION_H
 #define H2DPUB_TABLE_PUBLICATION_H
@@ -32,7 +34,7 @@ H2D_API const h2d_table_state_t *h2d_published_table_state(const h2d_published_t
  * h2d_table_state_prepare(), _pad() and _slice() with the buffer's source acquired before the first
  * write: a table that was published in this epoch and changes needs a reason (ALREADY_PUBLISHED).
  * A call that changes nothing needs no owner at all. Errors as for those calls and
- * h2d_buffer_acquire_write(); INVALID_ARGUMENT: a table is NULL.
+ * h2d_buffer_acquire_write().
  */
 H2D_API h2d_status_t h2d_published_table_prepare(h2d_published_table_t *table,
 						 h2d_stream_t *stream,
@@ -52,7 +54,7 @@ H2D_API h2d_status_t h2d_published_table_slice(const h2d_published_table_t *sour
  * table is omitted: the group is published without it, and alone nothing is done at all, in any
  * state of the owner. Its device address stays good. *uploaded (may be NULL) says whether it was
  * sent. reasons: as for h2d_group_publish(), one a member; without a group, one.
- * INVALID_ARGUMENT: the table is NULL. OUT_OF_RANGE: rows beyond what is described or zero. NOT_FOUND: the group does not hold the
+ * OUT_OF_RANGE: rows beyond what is described or zero. NOT_FOUND: the group does not hold the
  * table's buffer. On these and all errors of h2d_group_publish() the revision does not count as
  * published.
  */
@@ -61,7 +63,7 @@ H2D_API h2d_status_t h2d_published_table_publish(h2d_published_table_t *table,
 						 h2d_group_t *group, const char *const reasons[],
 						 bool *uploaded);
 
-/* Says that somebody else wrote the device's table: the next publication sends it whatever holds. */
+/* Says that somebody else wrote the device's table: the next publication sends it in any case. */
 H2D_API void h2d_published_table_invalidate(h2d_published_table_t *table);
 
 /* What its publications did, for reports; those that failed do not count. */
