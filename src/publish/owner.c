@@ -352,7 +352,8 @@ uint64_t h2d_owner_epoch(const h2d_owner_t *owner)
 	return owner->epoch;
 }
 
-h2d_status_t h2d_owner_enqueue_completion(h2d_owner_t *owner, h2d_stream_t *stream)
+/* On error it is as if it had not been called. */
+static h2d_status_t enqueue_completion(h2d_owner_t *owner, h2d_stream_t *stream)
 {
 	h2d_status_t status;
 
@@ -367,7 +368,7 @@ h2d_status_t h2d_owner_enqueue_completion(h2d_owner_t *owner, h2d_stream_t *stre
 
 h2d_status_t h2d_owner_wait_for_sources(h2d_owner_t *owner, h2d_stream_t *stream)
 {
-	h2d_status_t status = h2d_owner_enqueue_completion(owner, stream);
+	h2d_status_t status = enqueue_completion(owner, stream);
 
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
@@ -427,7 +428,7 @@ h2d_status_t h2d_owner_finish(h2d_owner_t *owner, h2d_stream_t *stream)
 	status = h2d_owner_check_active(owner, stream, "finish of", owner->name);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	status = h2d_owner_enqueue_completion(owner, stream);
+	status = enqueue_completion(owner, stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return h2d_owner_fail_with(owner, status, "finish");
 	owner->state = H2D_OWNER_SEALED;
@@ -480,7 +481,7 @@ h2d_status_t h2d_owner_record(h2d_owner_t *owner, h2d_stream_t *stream)
 	status = check_original_stream(owner, stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	status = h2d_owner_enqueue_completion(owner, stream);
+	status = enqueue_completion(owner, stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return h2d_owner_fail_with(owner, status, "record");
 	return H2D_STATUS_SUCCESS;

@@ -74,9 +74,6 @@ h2d_status_t h2d_owner_check_active(const h2d_owner_t *owner, const h2d_stream_t
 /* INVALID_STATE unless the owner is idle. */
 h2d_status_t h2d_owner_check_idle(const h2d_owner_t *owner, const char *action);
 
-/* Enqueues the completion packet. On error it is as if it had not been called. */
-h2d_status_t h2d_owner_enqueue_completion(h2d_owner_t *owner, h2d_stream_t *stream);
-
 /* Enqueues the completion packet and waits for it. */
 h2d_status_t h2d_owner_wait_for_sources(h2d_owner_t *owner, h2d_stream_t *stream);
 

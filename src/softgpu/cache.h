@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cache model: makes the GPU as incoherent as its rules allow, so that software which is ordered
- * only by luck fails.
+ * The cache model: makes the GPU as incoherent as its rules allow, so that software which is
+ * ordered only by luck fails.
  *
- * A GPU has several L2 caches, as gfx942 has one for each compute die; a workgroup uses one of them.
- * Lines never leave a cache by themselves. What a kernel writes stays in its L2; what it has read
+ * A GPU has several L2 caches, as gfx942 has one for each compute die; a workgroup uses one of
+ * them. Lines never leave a cache by themselves. What a kernel writes stays in its L2; what it has read
  * stays as it was read. Between the L2s and memory stands the agent's view:
  *
  *   release agent    what the L2s hold written goes to the agent's view
@@ -14,7 +14,8 @@
  *
  * So what the host or a DMA engine writes needs a system acquire to be seen, and what they are to
  * see needs a system release. Memory that a kernel has written and not released to the system
- * overwrites, when it is released, what others have written in the meantime, as write-back caches do.
+ * overwrites, when it is released, what others have written in the meantime, as write-back caches
+ * do.
  *
  * Atomics, instruction fetches, kernel arguments and the packet processors go past the caches.
  * Kernels whose own workgroups communicate within one dispatch need a single L2.

@@ -39,7 +39,7 @@ static uint32_t captured_size(const h2d_runner_t *runner, const h2d_batch_t *bat
 	return h2d_runner_captured_size(runner, batch->num_requests);
 }
 
-uint32_t h2d_batch_running_requests(const h2d_runner_t *runner, const h2d_batch_t *batch)
+static uint32_t running_requests(const h2d_runner_t *runner, const h2d_batch_t *batch)
 {
 	const uint32_t captured = captured_size(runner, batch);
 
@@ -154,7 +154,7 @@ h2d_status_t h2d_batch_measure(const h2d_runner_t *runner, const char *group,
 				 runner->options.max_tokens);
 	*sizes = (h2d_batch_sizes_t){
 		.requests = batch->num_requests,
-		.running_requests = h2d_batch_running_requests(runner, batch),
+		.running_requests = running_requests(runner, batch),
 		.tokens = (uint32_t)tokens,
 	};
 	sizes->running_tokens = running_tokens(runner, batch, sizes);

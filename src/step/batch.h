@@ -20,9 +20,6 @@ h2d_status_t h2d_batch_error(const char *group, const h2d_batch_t *batch, uint32
 /* INVALID_ARGUMENT: a field without which the batch means nothing. */
 h2d_status_t h2d_batch_missing(const char *group, const h2d_batch_t *batch, const char *field);
 
-/* The padded batch. */
-uint32_t h2d_batch_running_requests(const h2d_runner_t *runner, const h2d_batch_t *batch);
-
 /* The tokens of a request that its cache holds already. */
 int32_t h2d_batch_cached(const h2d_batch_t *batch, uint32_t request);
 

@@ -23,8 +23,8 @@ typedef struct h2d_kv_index_generation_description {
 } h2d_kv_index_generation_description_t;
 
 /*
- * Allocates kv_indices, unless it has them from another one, and the kernel arguments, which stay the
- * same for every batch.
+ * Allocates kv_indices, unless it has them from another one, and the kernel arguments, which stay
+ * the same for every batch.
  */
 h2d_status_t
 h2d_kv_index_generation_create(const h2d_runner_t *runner,

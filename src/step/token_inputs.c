@@ -368,13 +368,15 @@ static void fill_step(h2d_token_input_part_t part, const h2d_token_inputs_step_t
 	}
 }
 
-static h2d_status_t prepare_part(h2d_runner_t *runner, h2d_stream_t *stream,
+static h2d_status_t prepare_part(const char *caller, h2d_runner_t *runner, h2d_stream_t *stream,
 				 h2d_token_input_part_t part, const h2d_batch_t *batch,
 				 h2d_token_inputs_step_t *step)
 {
 	production_t production = {0};
-	h2d_status_t status = begin_production(runner, parts[part].name, batch, &production);
+	h2d_status_t status = h2d_arguments_check_prepare(caller, runner, stream, batch);
 
+	if (status == H2D_STATUS_SUCCESS)
+		status = begin_production(runner, parts[part].name, batch, &production);
 	if (status == H2D_STATUS_SUCCESS)
 		status = validate_part(runner, part, batch);
 	if (status == H2D_STATUS_SUCCESS)
@@ -388,31 +390,19 @@ static h2d_status_t prepare_part(h2d_runner_t *runner, h2d_stream_t *stream,
 h2d_status_t h2d_sampling_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				  const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
-	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
-
-	return status == H2D_STATUS_SUCCESS
-		       ? prepare_part(runner, stream, H2D_PART_SAMPLING, batch, step)
-		       : status;
+	return prepare_part(__func__, runner, stream, H2D_PART_SAMPLING, batch, step);
 }
 
 h2d_status_t h2d_query_prefix_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				      const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
-	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
-
-	return status == H2D_STATUS_SUCCESS
-		       ? prepare_part(runner, stream, H2D_PART_QUERY_PREFIX, batch, step)
-		       : status;
+	return prepare_part(__func__, runner, stream, H2D_PART_QUERY_PREFIX, batch, step);
 }
 
 h2d_status_t h2d_input_ids_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 				   const h2d_batch_t *batch, h2d_token_inputs_step_t *step)
 {
-	h2d_status_t status = h2d_arguments_check_prepare(__func__, runner, stream, batch);
-
-	return status == H2D_STATUS_SUCCESS
-		       ? prepare_part(runner, stream, H2D_PART_INPUT_IDS, batch, step)
-		       : status;
+	return prepare_part(__func__, runner, stream, H2D_PART_INPUT_IDS, batch, step);
 }
 
 h2d_status_t h2d_verification_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
@@ -426,7 +416,7 @@ h2d_status_t h2d_verification_prepare(h2d_runner_t *runner, h2d_stream_t *stream
 		return h2d_error(H2D_STATUS_INVALID_STATE,
 				 "spec_decode: the batch is no decode, a dummy, or the runner's "
 				 "query_length is 1: there is nothing to verify");
-	return prepare_part(runner, stream, H2D_PART_VERIFICATION, batch, step);
+	return prepare_part(__func__, runner, stream, H2D_PART_VERIFICATION, batch, step);
 }
 
 /* A device address; NULL: the runner has no such member. */

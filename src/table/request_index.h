@@ -22,6 +22,7 @@ bool h2d_request_index_reset(h2d_request_index_t *index, uint32_t count);
 bool h2d_request_index_add(h2d_request_index_t *index, const uint64_t ids[], uint32_t place);
 
 /* The place in ids that holds this id, or H2D_REQUEST_NOT_FOUND. */
-uint32_t h2d_request_index_find(const h2d_request_index_t *index, const uint64_t ids[], uint64_t id);
+uint32_t h2d_request_index_find(const h2d_request_index_t *index, const uint64_t ids[],
+				uint64_t id);
 
 #endif

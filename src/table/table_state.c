@@ -336,7 +336,8 @@ static h2d_status_t check_extent(const h2d_table_state_t *state, uint32_t count,
 			 state->name, count, end, state->rows);
 }
 
-static bool is_hit(const h2d_table_state_t *state, uint32_t count, uint32_t end, uint64_t page_limit)
+static bool is_hit(const h2d_table_state_t *state, uint32_t count, uint32_t end,
+		   uint64_t page_limit)
 {
 	return state->change_count == 0 && count == state->described && end <= state->zero_to &&
 	       page_limit == state->page_limit;

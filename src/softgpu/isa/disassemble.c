@@ -26,8 +26,8 @@ void softgpu_append_separator(struct softgpu_text *text)
 	softgpu_append(text, text->operands++ == 0 ? " " : ", ");
 }
 
-void softgpu_append_registers(struct softgpu_text *text, const char *prefix, unsigned int number,
-			      unsigned int dwords)
+static void append_registers(struct softgpu_text *text, const char *prefix, unsigned int number,
+			     unsigned int dwords)
 {
 	if (dwords == 1)
 		softgpu_append(text, "%s%u", prefix, number);
@@ -38,7 +38,7 @@ void softgpu_append_registers(struct softgpu_text *text, const char *prefix, uns
 void softgpu_append_vgpr(struct softgpu_text *text, unsigned int number, unsigned int type,
 			 bool acc)
 {
-	softgpu_append_registers(text, acc ? "a" : "v", number, softgpu_operand_dwords(type));
+	append_registers(text, acc ? "a" : "v", number, softgpu_operand_dwords(type));
 }
 
 static const char *special_name(unsigned int code, unsigned int dwords)
@@ -90,9 +90,9 @@ void softgpu_append_scalar(struct softgpu_text *text, unsigned int code, unsigne
 	unsigned int dwords = softgpu_operand_dwords(type);
 
 	if (code < SOFTGPU_CODE_FLAT_SCRATCH)
-		softgpu_append_registers(text, "s", code, dwords);
+		append_registers(text, "s", code, dwords);
 	else if (code >= SOFTGPU_CODE_TTMP0 && code < SOFTGPU_CODE_M0)
-		softgpu_append_registers(text, "ttmp", code - SOFTGPU_CODE_TTMP0, dwords);
+		append_registers(text, "ttmp", code - SOFTGPU_CODE_TTMP0, dwords);
 	else if (code >= SOFTGPU_CODE_ZERO && code <= 192)
 		softgpu_append(text, "%u", code - SOFTGPU_CODE_ZERO);
 	else if (code >= SOFTGPU_CODE_MINUS_ONE && code <= 208)

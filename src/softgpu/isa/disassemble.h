@@ -15,8 +15,6 @@ struct softgpu_text {
 void softgpu_append(struct softgpu_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void softgpu_append_separator(struct softgpu_text *text);
-void softgpu_append_registers(struct softgpu_text *text, const char *prefix, unsigned int number,
-			      unsigned int dwords);
 void softgpu_append_vgpr(struct softgpu_text *text, unsigned int number, unsigned int type,
 			 bool acc);
 void softgpu_append_scalar(struct softgpu_text *text, unsigned int code, unsigned int type);

@@ -34,7 +34,6 @@ enum softgpu_family {
 	SOFTGPU_GLOBAL,
 	SOFTGPU_SCRATCH,
 	SOFTGPU_MUBUF,
-	SOFTGPU_FAMILY_COUNT,
 };
 
 /*

@@ -100,7 +100,7 @@ void softgpu_aql_acquire(struct softgpu_aql *aql)
 				      header >> HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE & 3);
 }
 
-uint32_t softgpu_aql_in_flight(struct softgpu_aql *aql)
+static uint32_t grids_in_flight(struct softgpu_aql *aql)
 {
 	uint32_t in_flight;
 
@@ -151,7 +151,7 @@ static void abort_grids(struct softgpu_aql *aql)
 	for (;;) {
 		const uint32_t sequence = softgpu_eventcount_prepare(&queue->wake);
 
-		if (softgpu_aql_in_flight(aql) == 0) {
+		if (grids_in_flight(aql) == 0) {
 			softgpu_eventcount_cancel(&queue->wake);
 			return;
 		}
@@ -188,7 +188,7 @@ enum softgpu_step softgpu_aql_ask_runtime(struct softgpu_aql *aql, int64_t code)
 	uint64_t address;
 	int64_t value;
 
-	if (softgpu_aql_in_flight(aql) != 0)
+	if (grids_in_flight(aql) != 0)
 		return SOFTGPU_STEP_BUSY;
 	if (!aql->scratch_requested) {
 		aql->scratch_requested = true;
@@ -241,7 +241,7 @@ static enum softgpu_step start_packet(struct softgpu_aql *aql)
 
 	if (type == HSA_PACKET_TYPE_INVALID)
 		return SOFTGPU_STEP_POLL; /* announced by another producer, not yet written */
-	if (header >> HSA_PACKET_HEADER_BARRIER & 1 && softgpu_aql_in_flight(aql) != 0)
+	if (header >> HSA_PACKET_HEADER_BARRIER & 1 && grids_in_flight(aql) != 0)
 		return SOFTGPU_STEP_BUSY;
 	if (softgpu_adversary_holds(&aql->queue->adversary, aql->next))
 		return SOFTGPU_STEP_POLL;
@@ -280,7 +280,7 @@ static enum softgpu_step step(struct softgpu_queue *queue, void *state)
 		return SOFTGPU_STEP_HALTED;
 	if (grid_fault(aql, &fault))
 		return softgpu_aql_dispatch_fault(aql, &fault);
-	waiting = softgpu_aql_in_flight(aql) != 0 ? SOFTGPU_STEP_BUSY : SOFTGPU_STEP_IDLE;
+	waiting = grids_in_flight(aql) != 0 ? SOFTGPU_STEP_BUSY : SOFTGPU_STEP_IDLE;
 	if (softgpu_aql_submit_held(aql))
 		waiting = SOFTGPU_STEP_POLL;
 	if (!atomic_load_explicit(&queue->active, memory_order_acquire))
@@ -349,7 +349,7 @@ static void abort_all(struct softgpu_queue *queue, void *state)
 
 static bool has_work(void *state)
 {
-	return softgpu_aql_in_flight(state) != 0;
+	return grids_in_flight(state) != 0;
 }
 
 const struct softgpu_engine_operations softgpu_aql_operations = {

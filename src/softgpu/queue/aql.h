@@ -82,7 +82,6 @@ struct softgpu_aql {
 struct softgpu_aql_record *softgpu_aql_begin(struct softgpu_aql *aql, hsa_signal_t completion);
 /* Ends a packet successfully: retires it as soon as it is the oldest, then signals. */
 void softgpu_aql_complete(struct softgpu_aql_record *record);
-uint32_t softgpu_aql_in_flight(struct softgpu_aql *aql);
 /* The acquire fence of the next packet, once nothing keeps it from starting. */
 void softgpu_aql_acquire(struct softgpu_aql *aql);
 /* Submits the grids that the adversary has held back long enough; true: some are held still. */
