@@ -4,9 +4,9 @@
 
 #include "error.h"
 #include "hsa/device.h"
-#include "hsa/stream.h"
 #include "step/kv_index_generation.h"
 #include "step/runner.h"
+#include "step/step_kernel.h"
 
 /* As in kernels/kv_indices.cl. */
 enum { WORKGROUP_SIZE = 256, PAGES_PER_WORKGROUP = 1024 };
@@ -109,7 +109,7 @@ static h2d_status_t keep_inputs(const h2d_kv_index_generation_t *generation, h2d
 
 	for (int i = 0; i < 2 && status == H2D_STATUS_SUCCESS; i++)
 		if (generation->inputs[i])
-			status = h2d_buffer_use_in_recording(generation->inputs[i], stream);
+			status = h2d_step_kernel_keep_input(stream, generation->inputs[i]);
 	return status;
 }
 
@@ -117,15 +117,14 @@ h2d_status_t h2d_kv_index_generation_enqueue(const h2d_kv_index_generation_t *ge
 					     h2d_stream_t *stream, uint32_t num_requests)
 {
 	h2d_dispatch_t dispatch = generation->dispatch;
-	h2d_status_t status = H2D_STATUS_SUCCESS;
+	h2d_status_t status;
 
 	if (h2d_stream_device(stream) != generation->device)
 		return h2d_error(H2D_STATUS_WRONG_DEVICE,
 				 "KV-index generation: the stream is of another device");
 	if (num_requests == 0)
 		return H2D_STATUS_SUCCESS;
-	if (h2d_stream_is_capturing(stream))
-		status = keep_inputs(generation, stream);
+	status = keep_inputs(generation, stream);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	dispatch.grid_size[1] = num_requests;

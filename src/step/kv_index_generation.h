@@ -18,7 +18,7 @@ typedef struct h2d_kv_index_generation_description {
 	uint32_t max_requests;
 	const int32_t *kv_indptr;    /* device [max_requests + 1] */
 	const int32_t *block_tables; /* device [max_requests, the runner's columns] */
-	h2d_buffer_t *inputs[2];     /* the buffers of the two; NULL: memory that is no buffer's */
+	h2d_buffer_t *inputs[2];     /* those of the two that are buffers; NULL: none */
 	int32_t *kv_indices;         /* device, of another one; NULL: allocated */
 } h2d_kv_index_generation_description_t;
 

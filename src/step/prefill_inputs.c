@@ -89,6 +89,7 @@ h2d_status_t h2d_prefill_inputs_create_kernels(const h2d_runner_t *runner, h2d_r
 		.max_requests = runner->options.max_requests,
 		.kv_indptr = inputs->kv_indptr,
 		.block_tables = h2d_buffer_device(inputs->members[H2D_PREFILL_BLOCK_TABLES]),
+		.inputs = {inputs->members[H2D_PREFILL_BLOCK_TABLES]},
 		.kv_indices = slot->mha_decode.kv_index_generation.kv_indices,
 	};
 
@@ -363,6 +364,9 @@ h2d_status_t h2d_prefill_inputs_enqueue_kv_indices(h2d_runner_t *runner, h2d_str
 				 slot, runner->options.slots, running_requests,
 				 runner->options.max_requests);
 	inputs = &runner->slots[slot].prefill_inputs;
+	status = h2d_step_kernel_keep_input(stream, inputs->members[H2D_PREFILL_CONTEXT_LENS]);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
 	arguments = (page_prefix_arguments_t){
 		.prefix = inputs->kv_indptr,
 		.context_lens = h2d_buffer_device(inputs->members[H2D_PREFILL_CONTEXT_LENS]),

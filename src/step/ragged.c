@@ -3,7 +3,6 @@
 #include "step/ragged.h"
 
 #include "error.h"
-#include "hsa/stream.h"
 #include "step/arguments.h"
 #include "step/decode_batch.h"
 #include "step/runner.h"
@@ -206,8 +205,7 @@ h2d_status_t h2d_qsa_enqueue_compressed_slots(h2d_runner_t *runner, h2d_stream_t
 				 QSA ": %u tokens of max_tokens %u in a ratio of %u", tokens,
 				 runner->options.max_tokens, ratio);
 	ragged = &runner->slots[slot].ragged;
-	if (h2d_stream_is_capturing(stream))
-		status = h2d_buffer_use_in_recording(ragged->logical_positions, stream);
+	status = h2d_step_kernel_keep_input(stream, ragged->logical_positions);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	arguments = (compression_arguments_t){

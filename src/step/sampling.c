@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "error.h"
-#include "hsa/stream.h"
 #include "step/runner.h"
 
 #define GROUP "sampling"
@@ -106,7 +105,7 @@ h2d_status_t h2d_sampling_enqueue_greedy_correction(h2d_runner_t *runner, h2d_st
 {
 	const h2d_token_inputs_t *inputs;
 	greedy_rows_arguments_t arguments;
-	h2d_status_t status = H2D_STATUS_SUCCESS;
+	h2d_status_t status;
 
 	if (!runner || !stream || !sampled_ids || !largest_logit_ids)
 		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
@@ -117,8 +116,7 @@ h2d_status_t h2d_sampling_enqueue_greedy_correction(h2d_runner_t *runner, h2d_st
 				 "above max_requests %u",
 				 slot, runner->options.slots, rows, runner->options.max_requests);
 	inputs = &runner->slots[slot].token_inputs;
-	if (h2d_stream_is_capturing(stream))
-		status = h2d_buffer_use_in_recording(inputs->members[H2D_TEMPERATURES], stream);
+	status = h2d_step_kernel_keep_input(stream, inputs->members[H2D_TEMPERATURES]);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	arguments = (greedy_rows_arguments_t){

@@ -68,3 +68,10 @@ h2d_status_t h2d_step_kernel_enqueue(const h2d_step_kernel_t *kernel, h2d_stream
 				H2D_STEP_WORKGROUP_SIZE;
 	return h2d_stream_dispatch(stream, &dispatch);
 }
+
+h2d_status_t h2d_step_kernel_keep_input(h2d_stream_t *stream, h2d_buffer_t *input)
+{
+	if (!h2d_stream_is_capturing(stream))
+		return H2D_STATUS_SUCCESS;
+	return h2d_buffer_use_in_recording(input, stream);
+}

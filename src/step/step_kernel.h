@@ -3,7 +3,7 @@
 #ifndef H2DPUB_SRC_STEP_STEP_KERNEL_H
 #define H2DPUB_SRC_STEP_STEP_KERNEL_H
 
-#include <h2dpub/stream.h>
+#include <h2dpub/publication.h>
 
 /* The kernels of serving groups run one work-item an element in workgroups of this size. */
 #define H2D_STEP_WORKGROUP_SIZE 64
@@ -28,5 +28,11 @@ void h2d_step_kernel_destroy(h2d_step_kernel_t *kernel);
  */
 h2d_status_t h2d_step_kernel_enqueue(const h2d_step_kernel_t *kernel, h2d_stream_t *stream,
 				     uint32_t items, const void *arguments, size_t arguments_size);
+
+/*
+ * For a kernel that reads a buffer: has a recording keep the buffer until its graph is destroyed.
+ * Nothing outside capture, where the owner's epoch keeps it.
+ */
+h2d_status_t h2d_step_kernel_keep_input(h2d_stream_t *stream, h2d_buffer_t *input);
 
 #endif

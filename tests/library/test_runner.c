@@ -311,6 +311,8 @@ START_TEST(runner_is_kept_by_a_graph_that_reads_its_buffers)
 	check_success(h2d_graph_begin_capture(fixture_stream));
 	if (_i == 0)
 		check_success(h2d_mha_decode_enqueue_kv_indices(runner, fixture_stream, 2, 6));
+	else if (_i == 1)
+		check_success(h2d_prefill_inputs_enqueue_kv_indices(runner, fixture_stream, 2, 6));
 	else
 		check_success(h2d_sampling_enqueue_greedy_correction(runner, fixture_stream, 2, 8,
 								     ids, ids));
@@ -346,7 +348,7 @@ static Suite *runner_suite(void)
 	tcase_add_test(slots, refused_begin_does_not_move);
 	tcase_add_loop_test(slots, groups_are_found_by_name_in_the_current_slot, 0, 3);
 	tcase_add_test(slots, runner_with_a_failed_slot_can_be_destroyed);
-	tcase_add_loop_test(slots, runner_is_kept_by_a_graph_that_reads_its_buffers, 0, 2);
+	tcase_add_loop_test(slots, runner_is_kept_by_a_graph_that_reads_its_buffers, 0, 3);
 	suite_add_tcase(suite, slots);
 	return suite;
 }
