@@ -135,7 +135,7 @@ typedef struct share {
 	uint32_t width;
 } share_t;
 
-static void *host(const share_t *share, h2d_tbo_member_t member)
+static void *host_of(const share_t *share, h2d_tbo_member_t member)
 {
 	return share->half->members[member] ? h2d_buffer_host(share->half->members[member]) : NULL;
 }
@@ -152,11 +152,11 @@ static uint32_t context(const share_t *share, uint32_t request)
 static int32_t write_requests(const share_t *share)
 {
 	const uint32_t page_size = share->options->page_size;
-	int32_t *context_lens = host(share, H2D_TBO_CONTEXT_LENS);
-	int32_t *kv_indptr = host(share, H2D_TBO_KV_INDPTR);
-	int32_t *cu_seqlens_q = host(share, H2D_TBO_CU_SEQLENS_Q);
-	int32_t *last_page_lens = host(share, H2D_TBO_KV_LAST_PAGE_LENS);
-	int32_t *g_kv_indptr = host(share, H2D_TBO_G_KV_INDPTR);
+	int32_t *context_lens = host_of(share, H2D_TBO_CONTEXT_LENS);
+	int32_t *kv_indptr = host_of(share, H2D_TBO_KV_INDPTR);
+	int32_t *cu_seqlens_q = host_of(share, H2D_TBO_CU_SEQLENS_Q);
+	int32_t *last_page_lens = host_of(share, H2D_TBO_KV_LAST_PAGE_LENS);
+	int32_t *g_kv_indptr = host_of(share, H2D_TBO_G_KV_INDPTR);
 	int32_t longest = 0;
 
 	kv_indptr[0] = 0;
@@ -185,8 +185,8 @@ static void write_tokens(const share_t *share)
 {
 	const uint32_t query_length = share->options->query_length;
 	const uint32_t topk = share->options->index_topk;
-	int64_t *slot_mapping = host(share, H2D_TBO_SLOT_MAPPING);
-	int32_t *sparse_kv_indptr = host(share, H2D_TBO_SPARSE_KV_INDPTR);
+	int64_t *slot_mapping = host_of(share, H2D_TBO_SLOT_MAPPING);
+	int32_t *sparse_kv_indptr = host_of(share, H2D_TBO_SPARSE_KV_INDPTR);
 
 	if (sparse_kv_indptr)
 		sparse_kv_indptr[0] = 0;
@@ -247,7 +247,7 @@ static h2d_status_t publish(const share_t *share, h2d_stream_t *stream)
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-static const void *device(const h2d_tbo_half_t *half, h2d_tbo_member_t member)
+static const void *device_of(const h2d_tbo_half_t *half, h2d_tbo_member_t member)
 {
 	return half->members[member] ? h2d_buffer_device(half->members[member]) : NULL;
 }
@@ -260,14 +260,14 @@ static h2d_tbo_step_t view_of_slot(const h2d_runner_t *runner, uint32_t slot)
 		const h2d_tbo_half_t *half = &runner->slots[slot].tbo.halves[i];
 
 		step.sub_batches[i] = (h2d_tbo_sub_batch_t){
-			.slot_mapping = device(half, H2D_TBO_SLOT_MAPPING),
-			.context_lens = device(half, H2D_TBO_CONTEXT_LENS),
-			.block_tables = device(half, H2D_TBO_BLOCK_TABLES),
-			.kv_indptr = device(half, H2D_TBO_KV_INDPTR),
-			.cu_seqlens_q = device(half, H2D_TBO_CU_SEQLENS_Q),
-			.kv_last_page_lens = device(half, H2D_TBO_KV_LAST_PAGE_LENS),
-			.g_kv_indptr = device(half, H2D_TBO_G_KV_INDPTR),
-			.sparse_kv_indptr = device(half, H2D_TBO_SPARSE_KV_INDPTR),
+			.slot_mapping = device_of(half, H2D_TBO_SLOT_MAPPING),
+			.context_lens = device_of(half, H2D_TBO_CONTEXT_LENS),
+			.block_tables = device_of(half, H2D_TBO_BLOCK_TABLES),
+			.kv_indptr = device_of(half, H2D_TBO_KV_INDPTR),
+			.cu_seqlens_q = device_of(half, H2D_TBO_CU_SEQLENS_Q),
+			.kv_last_page_lens = device_of(half, H2D_TBO_KV_LAST_PAGE_LENS),
+			.g_kv_indptr = device_of(half, H2D_TBO_G_KV_INDPTR),
+			.sparse_kv_indptr = device_of(half, H2D_TBO_SPARSE_KV_INDPTR),
 			.kv_indices = half->kv_index_generation.kv_indices,
 			.block_table_columns = runner->block_table_columns,
 		};

@@ -45,17 +45,24 @@ static hsa_status_t choose_agent(hsa_agent_t agent, void *data)
 	return HSA_STATUS_SUCCESS;
 }
 
-static hsa_status_t choose_pool(hsa_amd_memory_pool_t pool, void *data)
+/* 0: not a pool of global memory. */
+static uint32_t flags_of_global(hsa_amd_memory_pool_t pool)
 {
-	struct hsa_harness *harness = data;
 	hsa_amd_segment_t segment;
 	uint32_t flags = 0;
 
 	HSA_CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-	if (segment != HSA_AMD_SEGMENT_GLOBAL)
-		return HSA_STATUS_SUCCESS;
-	HSA_CHECK(
-	    hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
+	if (segment == HSA_AMD_SEGMENT_GLOBAL)
+		HSA_CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS,
+						       &flags));
+	return flags;
+}
+
+static hsa_status_t choose_pool(hsa_amd_memory_pool_t pool, void *data)
+{
+	struct hsa_harness *harness = data;
+	uint32_t flags = flags_of_global(pool);
+
 	if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT)
 		harness->kernarg_pool = pool;
 	else if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED)
@@ -66,15 +73,8 @@ static hsa_status_t choose_pool(hsa_amd_memory_pool_t pool, void *data)
 static hsa_status_t choose_device_pool(hsa_amd_memory_pool_t pool, void *data)
 {
 	struct hsa_harness *harness = data;
-	hsa_amd_segment_t segment;
-	uint32_t flags = 0;
 
-	HSA_CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-	if (segment != HSA_AMD_SEGMENT_GLOBAL)
-		return HSA_STATUS_SUCCESS;
-	HSA_CHECK(
-	    hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
-	if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED)
+	if (flags_of_global(pool) & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED)
 		harness->device_pool = pool;
 	return HSA_STATUS_SUCCESS;
 }
