@@ -6,7 +6,7 @@
 #ifndef H2DPUB_TESTS_DECODE_MODEL_H
 #define H2DPUB_TESTS_DECODE_MODEL_H
 
-#include <h2dpub/step.h>
+#include "step_world.h"
 
 /* A batch with the arrays it points to. */
 typedef struct decode_case {
@@ -24,37 +24,12 @@ decode_case_t decode_case_random(uint64_t *state, const h2d_runner_options_t *op
 				 uint32_t num_requests);
 void decode_case_free(decode_case_t *decode_case);
 
-typedef enum decode_array {
-	DECODE_SLOT_MAPPING,
-	DECODE_CONTEXT_LENS,
-	DECODE_BLOCK_TABLES,
-	DECODE_KV_INDPTR,
-	DECODE_POSITIONS,
-	DECODE_KV_INDICES,
-	DECODE_ARRAYS
-} decode_array_t;
+/* The columns of the block table. */
+uint32_t decode_columns(const h2d_runner_options_t *options);
 
-/* The whole contents of one slot's arrays, as the device must hold them. */
-typedef struct decode_image {
-	h2d_runner_options_t options;
-	uint32_t columns;
-	void *arrays[DECODE_ARRAYS];
-	size_t sizes[DECODE_ARRAYS]; /* bytes */
-} decode_image_t;
-
-/* An image full of poison, which differs from byte to byte. */
-decode_image_t decode_image_create(const h2d_runner_options_t *options);
-void decode_image_free(decode_image_t *image);
-
-/* What publishing a batch, and then generating its KV indices, changes. */
-void decode_image_publish(decode_image_t *image, const h2d_batch_t *batch,
-			  uint32_t graph_requests);
-void decode_image_generate_kv_indices(decode_image_t *image, uint32_t graph_requests);
-
-/* Writes the image to a slot's device memory; fails the test where that differs from the image. */
-void decode_image_upload(const decode_image_t *image, h2d_device_t *device,
-			 const h2d_mha_decode_step_t *view);
-void decode_image_check(const decode_image_t *image, h2d_device_t *device,
-			const h2d_mha_decode_step_t *view, const char *what);
+/* Enters what publishing a batch, and then generating its KV indices, changes in the slot in use.
+ */
+void decode_expect(step_world_t *world, const h2d_batch_t *batch, uint32_t graph_requests);
+void decode_expect_kv_indices(step_world_t *world, uint32_t graph_requests);
 
 #endif

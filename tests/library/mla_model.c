@@ -76,25 +76,6 @@ void mla_case_random(mla_case_t *mla_case, uint64_t *state, const h2d_runner_opt
 	}
 }
 
-void mla_world_add_kv_indices(step_world_t *world)
-{
-	const h2d_runner_options_t *options = options_of(world);
-	const bool mla = options->attention == H2D_ATTENTION_MLA;
-	const size_t pages = (options->max_model_length - 1) / options->page_size + 1;
-	const void *device[STEP_MAX_SLOTS];
-
-	for (uint32_t slot = 0; slot < options->slots; slot++) {
-		h2d_mha_decode_step_t mha_view = {0};
-		h2d_mla_decode_step_t mla_view = {0};
-
-		check_success(mla ? h2d_mla_decode_view(world->runner, slot, &mla_view)
-				  : h2d_mha_decode_view(world->runner, slot, &mha_view));
-		device[slot] = mla ? mla_view.kv_indices : mha_view.kv_indices;
-	}
-	step_world_add(world, "kv_indices", device,
-		       options->max_requests * pages * sizeof(int32_t));
-}
-
 static int32_t context(const mla_case_t *mla_case, uint32_t request)
 {
 	return mla_case->contexts[request] - mla_case->rejected[request];

@@ -35,9 +35,6 @@ void mla_case_random(mla_case_t *mla_case, uint64_t *state, const h2d_runner_opt
 /* Tokens among the first `length` of a context that the options' rank holds. */
 int32_t mla_local_length(const h2d_runner_options_t *options, int32_t length);
 
-/* Adds kv_indices to a world. */
-void mla_world_add_kv_indices(step_world_t *world);
-
 /* Enters what publishing a decode, and then generating its KV indices, must change. */
 void mla_expect_decode(step_world_t *world, const mla_case_t *mla_case, uint32_t running);
 void mla_expect_kv_indices(step_world_t *world, const mla_case_t *mla_case, const char *prefix,

@@ -16,6 +16,15 @@ static void *allocate(size_t size)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
+uint32_t step_padded_size(const h2d_runner_options_t *options, uint32_t requests)
+{
+	for (uint32_t i = 0; i < options->num_captured_batch_sizes; i++) {
+		if (options->captured_batch_sizes[i] >= requests)
+			return options->captured_batch_sizes[i];
+	}
+	return requests;
+}
+
 /* The poison differs between slots and arrays too. */
 static step_array_t poisoned_array(const char *name, const void *device, size_t size, uint32_t seed)
 {
@@ -84,6 +93,25 @@ void step_world_discard(step_world_t *world)
 	free(world->draft_ids.expected);
 	check_success(h2d_runner_destroy(world->runner));
 	free(world);
+}
+
+void step_world_add_kv_indices(step_world_t *world)
+{
+	const h2d_runner_options_t *options = &world->runner->options;
+	const bool mla = options->attention == H2D_ATTENTION_MLA;
+	const size_t pages = (options->max_model_length - 1) / options->page_size + 1;
+	const void *device[STEP_MAX_SLOTS];
+
+	for (uint32_t slot = 0; slot < options->slots; slot++) {
+		h2d_mha_decode_step_t mha_view = {0};
+		h2d_mla_decode_step_t mla_view = {0};
+
+		check_success(mla ? h2d_mla_decode_view(world->runner, slot, &mla_view)
+				  : h2d_mha_decode_view(world->runner, slot, &mha_view));
+		device[slot] = mla ? mla_view.kv_indices : mha_view.kv_indices;
+	}
+	step_world_add(world, "kv_indices", device,
+		       options->max_requests * pages * sizeof(int32_t));
 }
 
 void step_begin(step_world_t *world)

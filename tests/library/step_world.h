@@ -9,10 +9,10 @@
 #include "publication_case.h"
 #include "step/runner.h"
 
-enum { STEP_MAX_ARRAYS = 128, STEP_MAX_SLOTS = 2, STEP_MAX_OBSERVATIONS = 64 };
+enum { STEP_MAX_ARRAYS = 128, STEP_MAX_SLOTS = 3, STEP_MAX_OBSERVATIONS = 64 };
 
 /* Loop tests run in each mode, and again in each for every further variant of theirs. */
-enum { STEP_MODES = BACKENDS * STEP_MAX_SLOTS };
+enum { STEP_MODES = BACKENDS * 2 };
 #define STEP_BACKEND(i) ((h2d_backend_t)((i) % BACKENDS))
 #define STEP_SLOTS(i)	((uint32_t)(1 + (i) % STEP_MODES / BACKENDS))
 
@@ -45,6 +45,9 @@ typedef struct step_world {
 	uint32_t num_observations;
 } step_world_t;
 
+/* The smallest captured size that holds so many requests; their number if none does. */
+uint32_t step_padded_size(const h2d_runner_options_t *options, uint32_t requests);
+
 /* All device memory of the runner starts poisoned, from byte to byte differently. */
 step_world_t *step_world_create(const h2d_runner_options_t *options, h2d_backend_t backend,
 				uint32_t slots);
@@ -55,6 +58,9 @@ void step_world_discard(step_world_t *world);
 
 /* Adds device memory that no buffer has: `device` of each slot, poisoned too. */
 void step_world_add(step_world_t *world, const char *name, const void *const device[], size_t size);
+
+/* Adds the kv_indices of a decode. */
+void step_world_add_kv_indices(step_world_t *world);
 
 /* A forward: its epoch begins; it is finished and recorded. */
 void step_begin(step_world_t *world);

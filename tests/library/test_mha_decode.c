@@ -37,8 +37,8 @@ enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
  */
 START_TEST(A01_decode_csr_slot_reuse_every_byte)
 {
-	const h2d_runner_options_t *options = &shapes[_i / DECODE_BACKENDS];
-	const char *backend = decode_backends[_i % DECODE_BACKENDS];
+	const h2d_runner_options_t *options = &shapes[_i / BACKENDS];
+	const h2d_backend_t backend = STEP_BACKEND(_i);
 	const uint64_t seed = fixture_seed() + (uint64_t)_i;
 	uint64_t state = seed;
 	decode_world_t world = decode_world_create(options, backend);
@@ -53,13 +53,14 @@ START_TEST(A01_decode_csr_slot_reuse_every_byte)
 		if (i == 5)
 			num_requests = 0;
 		snprintf(what, sizeof(what), "shape %d, %s, seed %llu, step %d of %u requests",
-			 _i / DECODE_BACKENDS, backend, (unsigned long long)seed, i, num_requests);
+			 _i / BACKENDS, h2d_backend_name(backend), (unsigned long long)seed, i,
+			 num_requests);
 		decode_world_step(&world, &state, num_requests, i == 7,
 			 fixture_random_between(&state, 0, 3) != 0);
 		if (i < 3 || fixture_random_between(&state, 0, 1) == 0)
-			decode_world_check(&world, what);
+			step_world_check(world.step, what);
 	}
-	decode_world_check(&world, what);
+	step_world_check(world.step, what);
 	decode_world_destroy(&world);
 }
 END_TEST
@@ -67,13 +68,12 @@ END_TEST
 /* Captured sizes are padded to even where nothing is scheduled: all of it is padding. */
 START_TEST(A01_empty_batch_is_all_padding)
 {
-	decode_world_t world = decode_world_create(&shapes[1], decode_backends[_i]);
+	decode_world_t world = decode_world_create(&shapes[1], STEP_BACKEND(_i));
 	const decode_case_t nothing = {0};
 
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	step_begin(world.step);
 	decode_world_prepare(&world, &nothing);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	decode_world_check(&world, "no requests");
 	decode_world_destroy(&world);
 }
 END_TEST
@@ -100,7 +100,7 @@ START_TEST(A01_largest_values_do_not_overflow)
 		.block_tables = (const int32_t *const[]){first, second},
 		.block_table_lengths = (const uint32_t[]){2, 2},
 	};
-	decode_world_t world = decode_world_create(&options, decode_backends[_i]);
+	decode_world_t world = decode_world_create(&options, STEP_BACKEND(_i));
 	const int64_t block = INT64_C(1) << 30;
 	const int64_t last = (block - 1) * block;
 	const int64_t slots[] = {
@@ -112,13 +112,13 @@ START_TEST(A01_largest_values_do_not_overflow)
 	int32_t kv_indices[7];
 	h2d_mha_decode_step_t step;
 
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	step_begin(world.step);
 	check_success(h2d_mha_decode_prepare(world.runner, fixture_stream, &batch, &step));
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
 	check_success(h2d_mha_decode_enqueue_kv_indices(world.runner, fixture_stream, 0, 2));
-	decode_image_publish(&world.images[0], &batch, 2);
-	decode_image_generate_kv_indices(&world.images[0], 2);
-	decode_world_check(&world, "largest values");
+	decode_expect(world.step, &batch, 2);
+	decode_expect_kv_indices(world.step, 2);
+	step_world_check(world.step, "largest values");
 	check_success(h2d_device_read(fixture_device, slot_mapping, step.slot_mapping,
 				      sizeof(slots), H2D_DEFAULT_TIMEOUT_NS));
 	ck_assert_mem_eq(slot_mapping, slots, sizeof(slots));
@@ -134,7 +134,7 @@ START_TEST(A01_step_costs_one_dma_and_one_scatter)
 {
 	static const uint64_t dma_copies[] = {1, 5, 0};
 	static const uint64_t dispatches[] = {1, 0, 1};
-	decode_world_t world = decode_world_create(&shapes[0], decode_backends[_i]);
+	decode_world_t world = decode_world_create(&shapes[0], STEP_BACKEND(_i));
 	uint64_t state = 1;
 	h2d_publication_totals_t totals;
 
@@ -166,7 +166,7 @@ START_TEST(A01_unchanged_block_tables_are_not_sent_again)
 	const h2d_runner_options_t options = {.slots = 2, .max_requests = 4, .query_length = 1,
 					      .block_size = 4, .page_size = 2, .max_model_length = 40,
 					      .num_pages = 50, CAPTURED(2, 4)};
-	decode_world_t world = decode_world_create(&options, decode_backends[_i]);
+	decode_world_t world = decode_world_create(&options, STEP_BACKEND(_i));
 	h2d_block_table_t *pool[3];
 	uint64_t sent[2] = {0}, omitted[2] = {0};
 
@@ -195,17 +195,18 @@ START_TEST(A01_unchanged_block_tables_are_not_sent_again)
 			lengths[i] = h2d_block_table_length(tables[i]);
 			contexts[i] = 5 + (int32_t)(n % 3);
 		}
-		check_success(h2d_runner_begin(world.runner, fixture_stream));
+		step_begin(world.step);
 		slot = h2d_runner_slot(world.runner);
 		check_success(h2d_mha_decode_prepare(world.runner, fixture_stream, &batch, &step));
-		ck_assert_ptr_eq(step.block_tables, world.views[slot].block_tables);
+		ck_assert_ptr_eq(step.block_tables,
+				 h2d_buffer_device(step_buffer(world.step, "block_tables")));
 		check_success(h2d_runner_finish(world.runner, fixture_stream));
 		check_success(h2d_mha_decode_enqueue_kv_indices(world.runner, fixture_stream, slot,
 								step.graph_requests));
 		check_success(h2d_runner_record(world.runner, fixture_stream));
-		decode_image_publish(&world.images[slot], &copied, step.graph_requests);
-		decode_image_generate_kv_indices(&world.images[slot], step.graph_requests);
-		decode_world_check(&world, "versioned rows");
+		decode_expect(world.step, &copied, step.graph_requests);
+		decode_expect_kv_indices(world.step, step.graph_requests);
+		step_world_check(world.step, "versioned rows");
 
 		*(steps[n / 2].sent ? &sent[slot] : &omitted[slot]) += 1;
 		h2d_published_table_get_totals(h2d_mha_decode_block_tables(world.runner, slot), &totals);
@@ -226,12 +227,11 @@ static Suite *mha_decode_suite(void)
 
 	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
 	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, A01_decode_csr_slot_reuse_every_byte, 0,
-			    SHAPES * DECODE_BACKENDS);
-	tcase_add_loop_test(tcase, A01_empty_batch_is_all_padding, 0, DECODE_BACKENDS);
-	tcase_add_loop_test(tcase, A01_largest_values_do_not_overflow, 0, DECODE_BACKENDS);
-	tcase_add_loop_test(tcase, A01_step_costs_one_dma_and_one_scatter, 0, DECODE_BACKENDS);
-	tcase_add_loop_test(tcase, A01_unchanged_block_tables_are_not_sent_again, 0, DECODE_BACKENDS);
+	tcase_add_loop_test(tcase, A01_decode_csr_slot_reuse_every_byte, 0, SHAPES * BACKENDS);
+	tcase_add_loop_test(tcase, A01_empty_batch_is_all_padding, 0, BACKENDS);
+	tcase_add_loop_test(tcase, A01_largest_values_do_not_overflow, 0, BACKENDS);
+	tcase_add_loop_test(tcase, A01_step_costs_one_dma_and_one_scatter, 0, BACKENDS);
+	tcase_add_loop_test(tcase, A01_unchanged_block_tables_are_not_sent_again, 0, BACKENDS);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -17,38 +17,6 @@ static const h2d_runner_options_t refusing = {
 	CAPTURED(4),
 };
 
-typedef struct sources {
-	void *bytes[H2D_MHA_DECODE_MEMBERS];
-	size_t sizes[H2D_MHA_DECODE_MEMBERS];
-} sources_t;
-
-static sources_t copy_sources(const decode_world_t *world, uint32_t slot)
-{
-	sources_t sources;
-
-	for (int i = 0; i < H2D_MHA_DECODE_MEMBERS; i++) {
-		const h2d_buffer_t *buffer = world->runner->slots[slot].mha_decode.members[i];
-
-		sources.sizes[i] = h2d_buffer_capacity(buffer) * h2d_buffer_bytes_per_count(buffer);
-		sources.bytes[i] = malloc(sources.sizes[i]);
-		ck_assert_ptr_nonnull(sources.bytes[i]);
-		memcpy(sources.bytes[i], h2d_buffer_host(buffer), sources.sizes[i]);
-	}
-	return sources;
-}
-
-static void check_sources_unchanged(const decode_world_t *world, uint32_t slot, sources_t *sources)
-{
-	for (int i = 0; i < H2D_MHA_DECODE_MEMBERS; i++) {
-		const h2d_buffer_t *buffer = world->runner->slots[slot].mha_decode.members[i];
-
-		ck_assert_msg(memcmp(sources->bytes[i], h2d_buffer_host(buffer),
-				     sources->sizes[i]) == 0,
-			      "the source of %s has changed", h2d_buffer_name(buffer));
-		free(sources->bytes[i]);
-	}
-}
-
 /* Refused with this status and these words, and nothing has changed on either side. */
 static void check_refused(decode_world_t *world, h2d_stream_t *stream,
 			  const h2d_batch_t *batch, h2d_status_t status,
@@ -58,7 +26,7 @@ static void check_refused(decode_world_t *world, h2d_stream_t *stream,
 	const h2d_buffer_t *positions =
 		world->runner->slots[slot].mha_decode.members[H2D_MHA_DECODE_POSITIONS];
 	const uint64_t epoch = h2d_buffer_published_epoch(positions);
-	sources_t sources = copy_sources(world, slot);
+	step_sources_t sources = step_sources_take(world->step);
 	h2d_mha_decode_step_t step;
 
 	memset(&step, 0x5a, sizeof(step));
@@ -68,7 +36,7 @@ static void check_refused(decode_world_t *world, h2d_stream_t *stream,
 	for (size_t i = 0; i < sizeof(step); i++)
 		ck_assert_uint_eq(((const uint8_t *)&step)[i], 0x5a);
 	ck_assert_uint_eq(h2d_buffer_published_epoch(positions), epoch);
-	check_sources_unchanged(world, slot, &sources);
+	step_sources_check(world->step, &sources, "refused");
 }
 
 typedef enum broken_field {
@@ -199,17 +167,17 @@ static void break_batch(decode_case_t *decode_case, const struct broken_batch *b
 START_TEST(A01_broken_batch_changes_nothing)
 {
 	const struct broken_batch *broken = &broken_batches[_i];
-	decode_world_t world = decode_world_create(&refusing, NULL);
+	decode_world_t world = decode_world_create(&refusing, H2D_BACKEND_PACKED);
 	decode_case_t broken_case = valid_case();
 	decode_case_t corrected = valid_case();
 
 	break_batch(&broken_case, broken);
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	step_begin(world.step);
 	check_refused(&world, fixture_stream, &broken_case.batch, broken->status, broken->words);
-	decode_world_check(&world, "refused");
+	step_world_check(world.step, "refused");
 	decode_world_prepare(&world, &corrected);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	decode_world_check(&world, "corrected");
+	step_world_check(world.step, "corrected");
 	decode_case_free(&broken_case);
 	decode_case_free(&corrected);
 	decode_world_destroy(&world);
@@ -220,7 +188,7 @@ END_TEST
 START_TEST(A01_broken_versioned_batch_changes_nothing)
 {
 	const struct broken_batch *broken = &broken_batches[_i];
-	decode_world_t world = decode_world_create(&refusing, NULL);
+	decode_world_t world = decode_world_create(&refusing, H2D_BACKEND_PACKED);
 	decode_case_t broken_case = valid_case();
 	decode_case_t corrected = valid_case();
 	h2d_block_table_t *tables[3] = {NULL};
@@ -240,12 +208,12 @@ START_TEST(A01_broken_versioned_batch_changes_nothing)
 		h2d_block_table_release(tables[1]);
 		tables[1] = NULL;
 	}
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	step_begin(world.step);
 	check_refused(&world, fixture_stream, &batch, broken->status, broken->words);
-	decode_world_check(&world, "refused");
+	step_world_check(world.step, "refused");
 	decode_world_prepare(&world, &corrected);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	decode_world_check(&world, "corrected");
+	step_world_check(world.step, "corrected");
 	for (uint32_t i = 0; i < 3; i++)
 		h2d_block_table_release(tables[i]);
 	decode_case_free(&broken_case);
@@ -262,16 +230,15 @@ START_TEST(A01_block_ids_are_limited_by_int32_pages)
 	decode_world_t world;
 
 	options.num_pages = 0;
-	world = decode_world_create(&options, NULL);
+	world = decode_world_create(&options, H2D_BACKEND_PACKED);
 	decode_case.batch.request_ids = NULL;
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	step_begin(world.step);
 	decode_case.block_tables[1][0] = 1 << 29;
 	check_refused(&world, fixture_stream, &decode_case.batch, H2D_STATUS_OUT_OF_RANGE,
 		      (const char *const[3]){"request 1: ", "block_tables[0] 536870912"});
 	decode_case.block_tables[1][0] = (1 << 29) - 1;
 	decode_world_prepare(&world, &decode_case);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	decode_world_check(&world, "largest block id");
 	decode_case_free(&decode_case);
 	decode_world_destroy(&world);
 }
@@ -280,25 +247,24 @@ END_TEST
 /* A second preparation is refused before it touches a source that the GPU may still read. */
 START_TEST(A03_second_prepare_in_one_epoch_is_refused)
 {
-	decode_world_t world = decode_world_create(&refusing, decode_backends[_i]);
+	decode_world_t world = decode_world_create(&refusing, STEP_BACKEND(_i));
 	decode_case_t first = valid_case();
 	uint64_t state = 99;
 	decode_case_t second = decode_case_random(&state, &refusing, 4);
 
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	step_begin(world.step);
 	decode_world_prepare(&world, &first);
 	check_refused(&world, fixture_stream, &second.batch, H2D_STATUS_ALREADY_PUBLISHED,
 		      (const char *const[3]){"slot_mapping"});
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
-	decode_world_check(&world, "first preparation");
+	step_world_check(world.step, "first preparation");
 
 	/* The next epochs of both slots take it. */
 	for (int i = 0; i < 2; i++) {
-		check_success(h2d_runner_begin(world.runner, fixture_stream));
+		step_begin(world.step);
 		decode_world_prepare(&world, &second);
 		check_success(h2d_runner_finish(world.runner, fixture_stream));
 	}
-	decode_world_check(&world, "next epochs");
 	decode_case_free(&first);
 	decode_case_free(&second);
 	decode_world_destroy(&world);
@@ -307,14 +273,14 @@ END_TEST
 
 START_TEST(A03_prepare_outside_its_epoch_is_refused)
 {
-	decode_world_t world = decode_world_create(&refusing, decode_backends[_i]);
+	decode_world_t world = decode_world_create(&refusing, STEP_BACKEND(_i));
 	decode_case_t decode_case = valid_case();
 	h2d_stream_t *other;
 	h2d_graph_t *graph;
 
 	check_success(h2d_stream_create(fixture_device, NULL, &other));
 	check_refused(&world, fixture_stream, &decode_case.batch, H2D_STATUS_INVALID_STATE, NULL);
-	check_success(h2d_runner_begin(world.runner, fixture_stream));
+	step_begin(world.step);
 	check_refused(&world, other, &decode_case.batch, H2D_STATUS_WRONG_STREAM, NULL);
 	check_success(h2d_graph_begin_capture(fixture_stream));
 	check_refused(&world, fixture_stream, &decode_case.batch, H2D_STATUS_CAPTURE_ACTIVE, NULL);
@@ -322,7 +288,7 @@ START_TEST(A03_prepare_outside_its_epoch_is_refused)
 	ck_assert_uint_eq(h2d_graph_dispatch_count(graph), 0);
 	check_success(h2d_runner_finish(world.runner, fixture_stream));
 	check_refused(&world, fixture_stream, &decode_case.batch, H2D_STATUS_INVALID_STATE, NULL);
-	decode_world_check(&world, "refused");
+	step_world_check(world.step, "refused");
 	check_success(h2d_graph_destroy(graph));
 	check_success(h2d_stream_destroy(other));
 	decode_case_free(&decode_case);
@@ -332,7 +298,7 @@ END_TEST
 
 START_TEST(A01_calls_refuse_what_does_not_exist)
 {
-	decode_world_t world = decode_world_create(&refusing, NULL);
+	decode_world_t world = decode_world_create(&refusing, H2D_BACKEND_PACKED);
 	decode_case_t decode_case = valid_case();
 	h2d_mha_decode_step_t step;
 
@@ -355,7 +321,6 @@ START_TEST(A01_calls_refuse_what_does_not_exist)
 	check_success(h2d_mha_decode_enqueue_kv_indices(world.runner, fixture_stream, 1, 0));
 	check_status(h2d_mha_decode_view(world.runner, 2, &step), H2D_STATUS_OUT_OF_RANGE);
 	check_status(h2d_mha_decode_view(world.runner, 0, NULL), H2D_STATUS_INVALID_ARGUMENT);
-	decode_world_check(&world, "refused");
 	decode_case_free(&decode_case);
 	decode_world_destroy(&world);
 }
@@ -371,9 +336,8 @@ static Suite *refusals_suite(void)
 	tcase_add_loop_test(tcase, A01_broken_batch_changes_nothing, 0, BROKEN_BATCHES);
 	tcase_add_loop_test(tcase, A01_broken_versioned_batch_changes_nothing, 0, BROKEN_BATCHES);
 	tcase_add_test(tcase, A01_block_ids_are_limited_by_int32_pages);
-	tcase_add_loop_test(tcase, A03_second_prepare_in_one_epoch_is_refused, 0,
-			    DECODE_BACKENDS);
-	tcase_add_loop_test(tcase, A03_prepare_outside_its_epoch_is_refused, 0, DECODE_BACKENDS);
+	tcase_add_loop_test(tcase, A03_second_prepare_in_one_epoch_is_refused, 0, BACKENDS);
+	tcase_add_loop_test(tcase, A03_prepare_outside_its_epoch_is_refused, 0, BACKENDS);
 	tcase_add_test(tcase, A01_calls_refuse_what_does_not_exist);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -103,17 +103,8 @@ static step_world_t *create_world(int i)
 {
 	step_world_t *world = step_world_create(SHAPE(i), STEP_BACKEND(i), STEP_SLOTS(i));
 
-	mla_world_add_kv_indices(world);
+	step_world_add_kv_indices(world);
 	return world;
-}
-
-static uint32_t padded_size(const h2d_runner_options_t *options, uint32_t requests)
-{
-	for (uint32_t i = 0; i < options->num_captured_batch_sizes; i++) {
-		if (options->captured_batch_sizes[i] >= requests)
-			return options->captured_batch_sizes[i];
-	}
-	return requests;
 }
 
 /* One recording for each slot and padded batch, as a serving engine would have it. */
@@ -177,7 +168,7 @@ START_TEST(A01_decode_csr_delayed_slot_reuse)
 		check_success(h2d_runner_record(world->runner, fixture_stream));
 		ck_assert_uint_eq(step.num_requests, first.batch.num_requests);
 		ck_assert_uint_eq(step.graph_requests,
-				  padded_size(options, first.batch.num_requests));
+				  step_padded_size(options, first.batch.num_requests));
 		ck_assert_int_eq(step.max_context_length,
 				 14 + 3 * (int32_t)first.batch.num_requests + i);
 		mla_expect_decode(world, &first, step.graph_requests);
@@ -216,7 +207,7 @@ START_TEST(A01_random_decodes_every_byte)
 		check_success(h2d_runner_finish(world->runner, fixture_stream));
 		/* The batch is the caller's: rejection must not be taken off in its array. */
 		ck_assert_mem_eq(contexts, mla_case.contexts, sizeof(contexts));
-		ck_assert_uint_eq(step.graph_requests, padded_size(options, requests));
+		ck_assert_uint_eq(step.graph_requests, step_padded_size(options, requests));
 		generate_kv_indices(world, graphs, &step);
 		check_success(h2d_runner_record(world->runner, fixture_stream));
 		mla_expect_decode(world, &mla_case, step.graph_requests);
@@ -262,7 +253,7 @@ START_TEST(A01_every_batch_under_every_set_of_captured_sizes)
 				sizes[options.num_captured_batch_sizes++] = size;
 		}
 		world = step_world_create(&options, (h2d_backend_t)_i, 1);
-		mla_world_add_kv_indices(world);
+		step_world_add_kv_indices(world);
 		for (uint32_t requests = 1; requests <= 4; requests++) {
 			mla_case_t mla_case;
 
@@ -271,7 +262,7 @@ START_TEST(A01_every_batch_under_every_set_of_captured_sizes)
 			check_success(h2d_mla_decode_prepare(world->runner, fixture_stream,
 							     &mla_case.batch, NULL));
 			check_success(h2d_runner_finish(world->runner, fixture_stream));
-			mla_expect_decode(world, &mla_case, padded_size(&options, requests));
+			mla_expect_decode(world, &mla_case, step_padded_size(&options, requests));
 			step_world_check(world, "captured sizes");
 		}
 		step_world_destroy(world);

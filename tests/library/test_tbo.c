@@ -56,7 +56,7 @@ static step_world_t *create_world(const h2d_runner_options_t *options, int i)
 {
 	step_world_t *world = step_world_create(options, STEP_BACKEND(i), STEP_SLOTS(i));
 
-	mla_world_add_kv_indices(world);
+	step_world_add_kv_indices(world);
 	add_kv_indices(world);
 	return world;
 }
@@ -66,15 +66,6 @@ static h2d_status_t prepare_decode(step_world_t *world, const h2d_batch_t *batch
 	if (world->runner->options.attention == H2D_ATTENTION_MLA)
 		return h2d_mla_decode_prepare(world->runner, fixture_stream, batch, NULL);
 	return h2d_mha_decode_prepare(world->runner, fixture_stream, batch, NULL);
-}
-
-static uint32_t padded_size(const h2d_runner_options_t *options, uint32_t requests)
-{
-	for (uint32_t i = 0; i < options->num_captured_batch_sizes; i++) {
-		if (options->captured_batch_sizes[i] >= requests)
-			return options->captured_batch_sizes[i];
-	}
-	return requests;
 }
 
 /* Checks what a step says of its halves, runs the first consumers of both and enters it all. */
@@ -162,7 +153,7 @@ START_TEST(A01_random_sub_batches_every_byte)
 	for (int i = 0; i < 6; i++) {
 		const uint32_t requests =
 			(uint32_t)fixture_random_between(&state, 2, options->max_requests);
-		const uint32_t running = padded_size(options, requests);
+		const uint32_t running = step_padded_size(options, requests);
 		h2d_tbo_step_t step;
 		mla_case_t mla_case;
 
@@ -197,10 +188,10 @@ START_TEST(A01_every_batch_under_every_set_of_captured_sizes)
 				sizes[options.num_captured_batch_sizes++] = size;
 		}
 		world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
-		mla_world_add_kv_indices(world);
+		step_world_add_kv_indices(world);
 		add_kv_indices(world);
 		for (uint32_t requests = 1; requests <= 4; requests++) {
-			const uint32_t running = padded_size(&options, requests);
+			const uint32_t running = step_padded_size(&options, requests);
 			h2d_tbo_step_t step;
 			mla_case_t mla_case;
 
