@@ -104,7 +104,7 @@ fi
 
 runs 0 --quick
 status=$?
-for benchmark in publish growth table; do
+for benchmark in publish growth kernels table; do
 	shows "^==== h2dpub-bench $benchmark\$" || status=1
 done
 result $status "all benchmarks, a few rounds of each"

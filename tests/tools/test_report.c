@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../run_suite.h"
 #include "tools/generator.h"
 #include "tools/progress.h"
 #include "tools/report.h"
@@ -332,8 +333,6 @@ int main(void)
 {
 	Suite *suite = suite_create("report");
 	TCase *cases = tcase_create("report");
-	SRunner *runner;
-	int failures;
 
 	tcase_add_checked_fixture(cases, NULL, free_samples);
 	tcase_add_test(cases, percentiles_are_nearest_ranks);
@@ -345,9 +344,5 @@ int main(void)
 	tcase_add_test(cases, table);
 	tcase_add_test(cases, json_has_the_same_figures);
 	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

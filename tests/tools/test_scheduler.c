@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../run_suite.h"
 #include "tools/generator.h"
 #include "tools/scheduler.h"
 
@@ -467,8 +468,6 @@ int main(void)
 {
 	Suite *suite = suite_create("scheduler");
 	TCase *cases = tcase_create("scheduler");
-	SRunner *runner;
-	int failures;
 
 	tcase_add_checked_fixture(cases, NULL, free_trace);
 	tcase_set_timeout(cases, 60);
@@ -484,9 +483,5 @@ int main(void)
 	tcase_add_loop_test(cases, random_traces_keep_every_token_and_page, 0, 10);
 	tcase_add_loop_test(cases, random_shared_prefixes_keep_every_token_and_page, 0, 10);
 	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../run_suite.h"
 #include "tools/trace.h"
 
 #define HEADER "TIMESTAMP,ContextTokens,GeneratedTokens"
@@ -283,8 +284,6 @@ int main(void)
 {
 	Suite *suite = suite_create("trace");
 	TCase *cases = tcase_create("trace");
-	SRunner *runner;
-	int failures;
 
 	tcase_add_checked_fixture(cases, make_path, remove_path);
 	tcase_add_test(cases, csv_with_cr_lf_and_without_final_newline);
@@ -301,9 +300,5 @@ int main(void)
 	tcase_add_test(cases, deeply_nested_json);
 	tcase_add_test(cases, directory_and_missing_file);
 	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../run_suite.h"
 #include "tools/verify.h"
 
 /* Pages of 4 tokens made of two physical pages of 2. */
@@ -212,8 +213,6 @@ int main(void)
 {
 	Suite *suite = suite_create("verify");
 	TCase *cases = tcase_create("verify");
-	SRunner *runner;
-	int failures;
 
 	tcase_add_checked_fixture(cases, create_images, destroy_images);
 	tcase_add_test(cases, padded_step);
@@ -223,9 +222,5 @@ int main(void)
 	tcase_add_loop_test(cases, every_wrong_byte_is_found, 0, VERIFY_ARRAYS);
 	tcase_add_test(cases, first_mismatch_is_described_and_all_are_counted);
 	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

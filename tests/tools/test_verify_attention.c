@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../run_suite.h"
 #include "tools/verify.h"
 
 /* Pages of 4 tokens made of two physical pages of 2. */
@@ -319,8 +320,6 @@ int main(void)
 	TCase *cases = tcase_create("verify_attention");
 	TCase *shared = tcase_create("shared contexts");
 	TCase *small = tcase_create("small shares");
-	SRunner *runner;
-	int failures;
 
 	tcase_add_checked_fixture(cases, create_images, destroy_images);
 	tcase_add_test(cases, whole_batch);
@@ -338,9 +337,5 @@ int main(void)
 	tcase_add_checked_fixture(small, create_small_images, destroy_images);
 	tcase_add_test(small, a_rank_without_tokens);
 	suite_add_tcase(suite, small);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../run_suite.h"
 #include "tools/worker_socket.h"
 
 enum { MESSAGES = 40, LONGEST = 300 };
@@ -97,16 +98,10 @@ int main(void)
 {
 	Suite *suite = suite_create("worker_socket");
 	TCase *cases = tcase_create("worker_socket");
-	SRunner *runner;
-	int failures;
 
 	tcase_add_checked_fixture(cases, open_sockets, close_sockets);
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, frames_are_whole_and_aligned);
 	suite_add_tcase(suite, cases);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failures = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return run_suite(suite);
 }
