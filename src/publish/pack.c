@@ -2,8 +2,9 @@
 /*
  * Packing is half of what the host executes in a packed publication of 20 members of 1 KB. A call of
  * memcpy() for each of them decides what is the same for all: ranges do not overlap, and need no
- * aligned start. So they are one loop here, in vectors as wide as the processor has them, which
- * takes a fifth fewer instructions and a tenth to a fifth less time.
+ * aligned start. So smaller members are copied by one loop here, in vectors as wide as the processor
+ * has them: a fifth fewer instructions, and from a twentieth (29 KB) to half (200 bytes) of the time
+ * less.
  */
 #include "config.h"
 
@@ -21,6 +22,9 @@
 /* A cache line at any address, of whatever type the members are. */
 typedef uint8_t line_t __attribute__((vector_size(64), aligned(1), may_alias));
 #define LINE sizeof(line_t)
+
+/* Beyond this a member is worth a call, which finds the fastest way for much at once. */
+#define LARGEST 2048
 
 /* Inlined, so that each clone of h2d_pack() has its own vectors in them. */
 #define INLINE static inline __attribute__((always_inline))
@@ -42,6 +46,33 @@ INLINE void copy_4_lines(uint8_t *destination, const uint8_t *source)
 	copy_2_lines(destination + 2 * LINE, source + 2 * LINE);
 }
 
+/* Less than a line: both ends, which overlap. Each memcpy() here is one or two moves. */
+INLINE void copy_ends(uint8_t *destination, const uint8_t *source, size_t bytes)
+{
+	size_t end;
+
+	if (bytes >= 32) {
+		end = bytes - 32;
+		memcpy(destination, source, 32);
+		memcpy(destination + end, source + end, 32);
+	} else if (bytes >= 16) {
+		end = bytes - 16;
+		memcpy(destination, source, 16);
+		memcpy(destination + end, source + end, 16);
+	} else if (bytes >= 8) {
+		end = bytes - 8;
+		memcpy(destination, source, 8);
+		memcpy(destination + end, source + end, 8);
+	} else if (bytes >= 4) {
+		end = bytes - 4;
+		memcpy(destination, source, 4);
+		memcpy(destination + end, source + end, 4);
+	} else {
+		for (size_t i = 0; i < bytes; i++)
+			destination[i] = source[i];
+	}
+}
+
 FOR_EACH_VECTOR_WIDTH
 uint8_t *h2d_pack(uint8_t *end, const struct h2d_pack_copy copies[], uint32_t count)
 {
@@ -51,8 +82,11 @@ uint8_t *h2d_pack(uint8_t *end, const struct h2d_pack_copy copies[], uint32_t co
 		const uint8_t *source = copy->source;
 		size_t left = copy->bytes;
 
-		if (left < LINE) {
-			memcpy(end, source, left);
+		if (left < LINE || left > LARGEST) {
+			if (left < LINE)
+				copy_ends(end, source, left);
+			else
+				memcpy(end, source, left);
 			end += left;
 			continue;
 		}

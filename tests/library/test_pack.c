@@ -6,7 +6,7 @@
 #include "publish/pack.h"
 
 #define MEMBERS   4
-#define MAXIMUM   1200
+#define MAXIMUM   2100
 #define ROOM      (MEMBERS * MAXIMUM + 256)
 #define UNTOUCHED 0xee
 
