@@ -3,38 +3,11 @@
 # h2dpub-bench publish and growth: complete results of verified bytes, whatever the figures are;
 # wrong options are named, wrong bytes are found.
 set -u
-bench=$H2D_BUILD_DIR/h2dpub-bench
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
-number=0
+# shellcheck source=tests/tools/script.sh
+. "$H2D_SOURCE_DIR/tests/tools/script.sh"
+program=$H2D_BUILD_DIR/h2dpub-bench
 grep -q '^#define HAVE_HIP 1' "$H2D_BUILD_DIR/config.h"
 without_hip=$?
-
-result()
-{
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-	else
-		echo "not ok $number - $2"
-		sed 's/^/# /' "$directory/out" "$directory/error"
-	fi
-}
-
-# runs STATUS OPTION...: output and messages go to the directory.
-runs()
-{
-	wanted=$1
-	shift
-	"$bench" "$@" >"$directory/out" 2>"$directory/error"
-	[ $? = "$wanted" ]
-}
-
-# shows PATTERN: a line of the output matches.
-shows()
-{
-	grep -q -- "$1" "$directory/out"
-}
 
 refuses()
 {

@@ -2,56 +2,29 @@
 # SPDX-License-Identifier: MIT
 # h2dpub-bench table: its results are complete, whatever the figures are; wrong options are named.
 set -u
-bench=$H2D_BUILD_DIR/h2dpub-bench
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
-number=0
+# shellcheck source=tests/tools/script.sh
+. "$H2D_SOURCE_DIR/tests/tools/script.sh"
+program=$H2D_BUILD_DIR/h2dpub-bench
 
-result()
-{
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-	else
-		echo "not ok $number - $2"
-		sed 's/^/# /' "$directory/out" "$directory/error"
-	fi
-}
-
-# runs STATUS OPTION...: output and messages go to the directory.
-runs()
-{
-	wanted=$1
-	shift
-	"$bench" "$@" >"$directory/out" 2>"$directory/error"
-	[ $? = "$wanted" ]
-}
-
-# shows COUNT PATTERN: that many lines of the output match.
-shows()
-{
-	[ "$(grep -c -- "$2" "$directory/out")" = "$1" ]
-}
-
-runs 0 table --rows 3 --columns 64 --rounds 2 && shows 1 '^ *3 *64  *[0-9]'
+runs 0 table --rows 3 --columns 64 --rounds 2 && shows_times 1 '^ *3 *64  *[0-9]'
 result $? "one size"
-runs 0 table --rows 3 --columns 64 --rounds 2 --json && shows 7 '"median_ns": [0-9]' &&
-	shows 1 '"copy-row": {' && shows 1 '"rows": *3,'
+runs 0 table --rows 3 --columns 64 --rounds 2 --json && shows_times 7 '"median_ns": [0-9]' &&
+	shows_times 1 '"copy-row": {' && shows_times 1 '"rows": *3,'
 result $? "one size as JSON"
-runs 0 table --codec --rows 5 --columns 100 --rounds 2 --json && shows 5 '"median_ns": [0-9]' &&
-	shows 1 '"whole_bytes": *2120,' && shows 1 '"delta_bytes": *140,'
+runs 0 table --codec --rows 5 --columns 100 --rounds 2 --json && shows_times 5 '"median_ns": [0-9]' &&
+	shows_times 1 '"whole_bytes": *2120,' && shows_times 1 '"delta_bytes": *140,'
 result $? "the codec's messages have the documented sizes"
 for case in copy compare hit append change copy-row replace; do
-	runs 0 table --rows 3 --columns 64 --case $case --count 5 && shows 0 '[0-9]  *[0-9]'
+	runs 0 table --rows 3 --columns 64 --case $case --count 5 && shows_times 0 '[0-9]  *[0-9]'
 	result $? "$case for counting"
 done
 for case in encode-whole encode-delta decode-whole decode-delta copy-whole; do
 	runs 0 table --codec --rows 3 --columns 64 --case $case --count 5
 	result $? "$case for counting"
 done
-runs 0 --help && shows 1 '^  table '
+runs 0 --help && shows_times 1 '^  table '
 result $? "--help"
-runs 0 table --help && shows 1 '^  --rounds N'
+runs 0 table --help && shows_times 1 '^  --rounds N'
 result $? "table --help"
 runs 2 tables && grep -q "^h2dpub-bench: benchmark 'tables' is unknown" "$directory/error"
 result $? "an unknown benchmark"

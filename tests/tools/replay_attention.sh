@@ -4,46 +4,10 @@
 # overlap, QSA and PLE: every byte that the consumers read is verified, on a hostile GPU too, and what
 # is wrong is noticed.
 set -u
-replay=$H2D_BUILD_DIR/h2dpub-replay
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+# shellcheck source=tests/tools/script.sh
+. "$H2D_SOURCE_DIR/tests/tools/script.sh"
+program=$H2D_BUILD_DIR/h2dpub-replay
 unset ATOM_H2D_BACKEND
-number=0
-
-result()
-{
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-	else
-		echo "not ok $number - $2"
-		sed 's/^/# /' "$directory/out" "$directory/error"
-	fi
-}
-
-# runs STATUS OPTION...: output and messages go to the directory.
-runs()
-{
-	wanted=$1
-	shift
-	"$replay" "$@" >"$directory/out" 2>"$directory/error"
-	[ $? = "$wanted" ]
-}
-
-# figure KEY: a number of the JSON summary.
-figure()
-{
-	sed -n "s/^ *\"$1\": *\([0-9]*\),*\$/\1/p" "$directory/out"
-}
-
-# is KEY VALUE
-is()
-{
-	[ "$(figure "$1")" = "$2" ] || {
-		echo "$1 is $(figure "$1"), expected $2" >>"$directory/error"
-		return 1
-	}
-}
 
 # has GROUP: the summary counts it.
 has()

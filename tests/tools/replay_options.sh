@@ -2,29 +2,17 @@
 # SPDX-License-Identifier: MIT
 # h2dpub-replay: every wrong option or value is named, with exit status 2 and no other output.
 set -u
-replay=$H2D_BUILD_DIR/h2dpub-replay
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+# shellcheck source=tests/tools/script.sh
+. "$H2D_SOURCE_DIR/tests/tools/script.sh"
+program=$H2D_BUILD_DIR/h2dpub-replay
 unset ATOM_H2D_BACKEND
-number=0
-
-result()
-{
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-	else
-		echo "not ok $number - $2"
-		sed 's/^/# /' "$directory/out" "$directory/error"
-	fi
-}
 
 # refuses MESSAGE OPTION...: status 2, exactly this message, nothing on standard output.
 refuses()
 {
 	message=$1
 	shift
-	"$replay" "$@" >"$directory/out" 2>"$directory/error"
+	"$program" "$@" >"$directory/out" 2>"$directory/error"
 	status=$?
 	printf '%s\n' "h2dpub-replay: $message" "Try 'h2dpub-replay --help'." >"$directory/wanted"
 	[ $status = 2 ] && [ ! -s "$directory/out" ] && cmp -s "$directory/wanted" "$directory/error"
@@ -105,23 +93,23 @@ names_backends()
 		grep -q pull "$directory/error"
 	result $? "$2 $3"
 }
-"$replay" --backend fastest >"$directory/out" 2>"$directory/error"
+"$program" --backend fastest >"$directory/out" 2>"$directory/error"
 names_backends $? "option --backend" fastest
-ATOM_H2D_BACKEND=Packed "$replay" >"$directory/out" 2>"$directory/error"
+ATOM_H2D_BACKEND=Packed "$program" >"$directory/out" 2>"$directory/error"
 names_backends $? "environment variable ATOM_H2D_BACKEND" Packed
 
-"$replay" --help >"$directory/out" 2>"$directory/error" && [ ! -s "$directory/error" ]
+"$program" --help >"$directory/out" 2>"$directory/error" && [ ! -s "$directory/error" ]
 result $? "--help succeeds"
 for option in trace requests steps max-num-seqs block-size page-size num-pages max-model-len \
 	step-time backend dcp-size dcp-rank dcp-interleave sparse ragged slots seed no-verify json help version; do
 	grep -q "^  --$option " "$directory/out"
 	result $? "--help describes --$option"
 done
-"$replay" --version >"$directory/out" 2>"$directory/error" &&
+"$program" --version >"$directory/out" 2>"$directory/error" &&
 	grep -Eq '^h2dpub-replay [0-9]+\.[0-9]+\.[0-9]+$' "$directory/out"
 result $? "--version prints a version"
 if [ -c /dev/full ]; then
-	"$replay" --help >/dev/full 2>"$directory/error"
+	"$program" --help >/dev/full 2>"$directory/error"
 	[ $? = 3 ]
 	result $? "--help to a full device fails"
 fi

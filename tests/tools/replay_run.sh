@@ -3,46 +3,10 @@
 # h2dpub-replay on the GPU: each backend publishes and verifies every step of small workloads, and
 # what the GPU does wrong is noticed.
 set -u
-replay=$H2D_BUILD_DIR/h2dpub-replay
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+# shellcheck source=tests/tools/script.sh
+. "$H2D_SOURCE_DIR/tests/tools/script.sh"
+program=$H2D_BUILD_DIR/h2dpub-replay
 unset ATOM_H2D_BACKEND
-number=0
-
-result()
-{
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-	else
-		echo "not ok $number - $2"
-		sed 's/^/# /' "$directory/out" "$directory/error"
-	fi
-}
-
-# runs STATUS OPTION...: output and messages go to the directory.
-runs()
-{
-	wanted=$1
-	shift
-	"$replay" "$@" >"$directory/out" 2>"$directory/error"
-	[ $? = "$wanted" ]
-}
-
-# figure KEY: a number of the JSON summary.
-figure()
-{
-	sed -n "s/^ *\"$1\": *\([0-9]*\),*\$/\1/p" "$directory/out"
-}
-
-# is KEY VALUE
-is()
-{
-	[ "$(figure "$1")" = "$2" ] || {
-		echo "$1 is $(figure "$1"), expected $2" >>"$directory/error"
-		return 1
-	}
-}
 
 # Few pages, so that requests are preempted; 17 sequences, so that graphs of 32 do not exist.
 workload="--requests 40 --max-num-seqs 17 --max-model-len 3000 --num-pages 230 --step-time 1000
@@ -118,7 +82,7 @@ runs 0 --requests 5 --steps 10 &&
 	tail -n 1 "$directory/out" | grep -q '^  mismatches  *0$'
 result $? "table"
 if [ -c /dev/full ]; then
-	"$replay" --requests 5 --steps 2 >/dev/full 2>"$directory/error"
+	"$program" --requests 5 --steps 2 >/dev/full 2>"$directory/error"
 	[ $? = 3 ] && grep -q '^h2dpub-replay: cannot write the summary: ' "$directory/error"
 	result $? "a summary that cannot be written"
 fi

@@ -2,24 +2,13 @@
 # SPDX-License-Identifier: MIT
 # h2dpub-replay: a broken trace is named with file, line and value, with exit status 2.
 set -u
-replay=$H2D_BUILD_DIR/h2dpub-replay
-directory=$(mktemp -d)
+# shellcheck source=tests/tools/script.sh
+. "$H2D_SOURCE_DIR/tests/tools/script.sh"
+program=$H2D_BUILD_DIR/h2dpub-replay
 trap 'chmod -R u+rwx "$directory"; rm -rf "$directory"' EXIT
 unset ATOM_H2D_BACKEND
 header=TIMESTAMP,ContextTokens,GeneratedTokens
 trace=$directory/trace
-number=0
-
-result()
-{
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-	else
-		echo "not ok $number - $2"
-		sed 's/^/# /' "$directory/out" "$directory/error"
-	fi
-}
 
 # refused NAME STATUS MESSAGE: status 2, exactly this message, nothing on standard output.
 refused()
@@ -34,9 +23,9 @@ refuses()
 {
 	# shellcheck disable=SC2059 # the third argument is a format
 	printf "$3" >"$trace"
-	"$replay" --trace "$trace" >"$directory/out" 2>"$directory/error"
+	"$program" --trace "$trace" >"$directory/out" 2>"$directory/error"
 	refused "$1" $? "$trace:$2"
-	"$replay" --trace - <"$trace" >"$directory/out" 2>"$directory/error"
+	"$program" --trace - <"$trace" >"$directory/out" 2>"$directory/error"
 	refused "$1, on standard input" $? "standard input:$2"
 }
 
@@ -69,19 +58,19 @@ refuses "JSON: negative" "1: output_length is '-3', $tokens 0 to 2147483647" \
 	'{"timestamp": 0, "input_length": 1, "output_length": -3, "hash_ids": []}'
 
 printf '{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [1, 2' >"$trace"
-"$replay" --trace "$trace" >"$directory/out" 2>"$directory/error"
+"$program" --trace "$trace" >"$directory/out" 2>"$directory/error"
 [ $? = 2 ] && grep -q "^h2dpub-replay: $trace:1: invalid JSON in column" "$directory/error"
 result $? "JSON: truncated"
 
-"$replay" --trace "$directory" >"$directory/out" 2>"$directory/error"
+"$program" --trace "$directory" >"$directory/out" 2>"$directory/error"
 refused "directory" $? "$directory: is a directory, not a trace"
-"$replay" --trace - <"$directory" >"$directory/out" 2>"$directory/error"
+"$program" --trace - <"$directory" >"$directory/out" 2>"$directory/error"
 refused "directory on standard input" $? "standard input: is a directory, not a trace"
-"$replay" --trace "$directory/none" >"$directory/out" 2>"$directory/error"
+"$program" --trace "$directory/none" >"$directory/out" 2>"$directory/error"
 refused "missing file" $? "$directory/none: cannot open the trace: No such file or directory"
-"$replay" --trace - <&- >"$directory/out" 2>"$directory/error"
+"$program" --trace - <&- >"$directory/out" 2>"$directory/error"
 refused "closed standard input" $? "standard input: cannot read: Bad file descriptor"
-"$replay" --trace /proc/self/mem >"$directory/out" 2>"$directory/error"
+"$program" --trace /proc/self/mem >"$directory/out" 2>"$directory/error"
 refused "file that fails to be read" $? "/proc/self/mem:1: cannot read: Input/output error"
 
 # Nobody's permission bits stop root, who then reads the bad content instead.
@@ -92,6 +81,6 @@ if [ -r "$trace" ]; then
 else
 	message="$trace: cannot open the trace: Permission denied"
 fi
-"$replay" --trace "$trace" >"$directory/out" 2>"$directory/error"
+"$program" --trace "$trace" >"$directory/out" 2>"$directory/error"
 refused "file without permission" $? "$message"
 echo "1..$number"

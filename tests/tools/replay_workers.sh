@@ -3,47 +3,20 @@
 # h2dpub-replay with worker processes: each publishes and verifies every step on its own GPU from
 # delta messages; one that loses a message or comes late asks for whole tables and gets them.
 set -u
-replay=$H2D_BUILD_DIR/h2dpub-replay
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+# shellcheck source=tests/tools/script.sh
+. "$H2D_SOURCE_DIR/tests/tools/script.sh"
+program=$H2D_BUILD_DIR/h2dpub-replay
 unset ATOM_H2D_BACKEND
 TMPDIR=$directory
 export TMPDIR
-number=0
 
-result()
-{
-	number=$((number + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $number - $2"
-	else
-		echo "not ok $number - $2"
-		sed 's/^/# /' "$directory/out" "$directory/error"
-	fi
-}
-
-# runs STATUS OPTION...: output and messages go to the directory.
+# The same as elsewhere, but bounded: several processes wait for each other.
 runs()
 {
 	wanted=$1
 	shift
-	timeout 60 "$replay" "$@" >"$directory/out" 2>"$directory/error"
+	timeout 60 "$program" "$@" >"$directory/out" 2>"$directory/error"
 	[ $? = "$wanted" ]
-}
-
-# figure KEY: a number of the JSON summary.
-figure()
-{
-	sed -n "s/^ *\"$1\": *\([0-9]*\),*\$/\1/p" "$directory/out"
-}
-
-# is KEY VALUE
-is()
-{
-	[ "$(figure "$1")" = "$2" ] || {
-		echo "$1 is $(figure "$1"), expected $2" >>"$directory/error"
-		return 1
-	}
 }
 
 workload="--requests 40 --max-num-seqs 17 --max-model-len 3000 --num-pages 230 --step-time 1000
