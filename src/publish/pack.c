@@ -73,6 +73,37 @@ INLINE void copy_ends(uint8_t *destination, const uint8_t *source, size_t bytes)
 	}
 }
 
+/* What is left, a line or more; returns the end of the copy. */
+INLINE uint8_t *copy_lines(uint8_t *end, const uint8_t *source, size_t left)
+{
+	for (; left >= 8 * LINE; left -= 8 * LINE) {
+		copy_4_lines(end, source);
+		copy_4_lines(end + 4 * LINE, source + 4 * LINE);
+		end += 8 * LINE;
+		source += 8 * LINE;
+	}
+	if (left & 4 * LINE) {
+		copy_4_lines(end, source);
+		end += 4 * LINE;
+		source += 4 * LINE;
+	}
+	if (left & 2 * LINE) {
+		copy_2_lines(end, source);
+		end += 2 * LINE;
+		source += 2 * LINE;
+	}
+	if (left & LINE) {
+		copy_line(end, source);
+		end += LINE;
+		source += LINE;
+	}
+	/* What is less than a line, with bytes before it that are there already. */
+	left %= LINE;
+	end += left;
+	copy_line(end - LINE, source + left - LINE);
+	return end;
+}
+
 FOR_EACH_VECTOR_WIDTH
 uint8_t *h2d_pack(uint8_t *end, const struct h2d_pack_copy copies[], uint32_t count)
 {
@@ -80,41 +111,17 @@ uint8_t *h2d_pack(uint8_t *end, const struct h2d_pack_copy copies[], uint32_t co
 
 	for (copy = copies; copy < last; copy++) {
 		const uint8_t *source = copy->source;
-		size_t left = copy->bytes;
+		size_t bytes = copy->bytes;
 
-		if (left < LINE || left > LARGEST) {
-			if (left < LINE)
-				copy_ends(end, source, left);
-			else
-				memcpy(end, source, left);
-			end += left;
+		if (bytes >= LINE && bytes <= LARGEST) {
+			end = copy_lines(end, source, bytes);
 			continue;
 		}
-		for (; left >= 8 * LINE; left -= 8 * LINE) {
-			copy_4_lines(end, source);
-			copy_4_lines(end + 4 * LINE, source + 4 * LINE);
-			end += 8 * LINE;
-			source += 8 * LINE;
-		}
-		if (left & 4 * LINE) {
-			copy_4_lines(end, source);
-			end += 4 * LINE;
-			source += 4 * LINE;
-		}
-		if (left & 2 * LINE) {
-			copy_2_lines(end, source);
-			end += 2 * LINE;
-			source += 2 * LINE;
-		}
-		if (left & LINE) {
-			copy_line(end, source);
-			end += LINE;
-			source += LINE;
-		}
-		/* What is less than a line, with bytes before it that are there already. */
-		left %= LINE;
-		end += left;
-		copy_line(end - LINE, source + left - LINE);
+		if (bytes < LINE)
+			copy_ends(end, source, bytes);
+		else
+			memcpy(end, source, bytes);
+		end += bytes;
 	}
 	return end;
 }
