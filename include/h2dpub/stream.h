@@ -62,7 +62,9 @@ H2D_API h2d_status_t h2d_stream_create_alias(h2d_stream_t *stream, h2d_stream_t 
  * own queue. INVALID_STATE: the stream is capturing, or an owner or graph still uses this object (a
  * graph: that of its last launch, at first that of its capture). TIMEOUT, QUEUE_FULL: the work did
  * not end and the stream stays. After a queue error there is nothing to wait for.
- * NULL is allowed.
+ * The wait inside hsa_queue_destroy() is the runtime's: a runtime before 5.7, or a driver without
+ * event ages, can on rare occasions miss a wake-up there and not return. A caller's queue is not
+ * destroyed. NULL is allowed.
  */
 H2D_API h2d_status_t h2d_stream_destroy(h2d_stream_t *stream);
 

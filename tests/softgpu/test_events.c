@@ -34,13 +34,6 @@ static HsaEvent *create_event(HSA_EVENTTYPE type, bool manual_reset, bool set)
 	return event;
 }
 
-static void pause_for(long milliseconds)
-{
-	const struct timespec time = {.tv_nsec = milliseconds * 1000000};
-
-	nanosleep(&time, NULL);
-}
-
 START_TEST(calls_fail_before_opening)
 {
 	HsaVersionInfo version;
@@ -201,6 +194,7 @@ struct waiter {
 	unsigned int count;
 	bool all;
 	HSAKMT_STATUS status;
+	_Atomic pid_t thread_id; /* of the system; 0: not yet known */
 	_Atomic bool over;
 };
 
@@ -208,6 +202,7 @@ static void *wait_in_thread(void *argument)
 {
 	struct waiter *waiter = argument;
 
+	waiter->thread_id = gettid();
 	waiter->status = hsaKmtWaitOnMultipleEvents(waiter->events, waiter->count, waiter->all,
 						    HSA_EVENTTIMEOUT_INFINITE);
 	waiter->over = true;
@@ -217,7 +212,32 @@ static void *wait_in_thread(void *argument)
 static void start_waiter(struct waiter *waiter)
 {
 	waiter->over = false;
+	waiter->thread_id = 0;
 	ck_assert_int_eq(pthread_create(&waiter->thread, NULL, wait_in_thread, waiter), 0);
+}
+
+static bool is_asleep(const struct waiter *waiter)
+{
+	char path[64], state = '?';
+	FILE *file;
+
+	if (waiter->thread_id == 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)waiter->thread_id);
+	file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+	fclose(file);
+	return state == 'S';
+}
+
+/* Until the thread waits, however long it takes to get there: it sleeps for nothing else. */
+static void wait_until_asleep(const struct waiter *waiter)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+
+	while (!is_asleep(waiter))
+		nanosleep(&moment, NULL);
 }
 
 /* A set wakes all who wait, and leaves nothing behind then. */
@@ -231,13 +251,40 @@ START_TEST(a_set_wakes_all_waiters)
 		waiters[i].count = 1;
 		start_waiter(&waiters[i]);
 	}
-	pause_for(50);
+	for (unsigned int i = 0; i < 3; i++)
+		wait_until_asleep(&waiters[i]);
 	OK(hsaKmtSetEvent(event));
 	for (unsigned int i = 0; i < 3; i++) {
 		pthread_join(waiters[i].thread, NULL);
 		OK(waiters[i].status);
 	}
 	ck_assert_int_eq(hsaKmtWaitOnEvent(event, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+	OK(hsaKmtDestroyEvent(event));
+}
+END_TEST
+
+/*
+ * The runtime looks at a signal and then waits for its event. What another thread's wait resets in
+ * between is not lost to it; who only asks, or has waited since, finds the event not set.
+ */
+START_TEST(a_set_that_another_thread_has_reset_ends_a_wait)
+{
+	HsaEvent *event = create_event(HSA_EVENTTYPE_SIGNAL, false, false);
+	struct waiter other = {.events = {event}, .count = 1};
+
+	for (unsigned int round = 0; round < 2; round++) {
+		OK(hsaKmtSetEvent(event));
+		start_waiter(&other);
+		pthread_join(other.thread, NULL);
+		OK(other.status);
+		ck_assert_int_eq(hsaKmtQueryEventState(event), HSAKMT_STATUS_WAIT_TIMEOUT);
+	}
+	OK(hsaKmtWaitOnEvent(event, 30000));
+	ck_assert_int_eq(hsaKmtWaitOnEvent(event, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+	ck_assert_int_eq(hsaKmtWaitOnEvent(event, 20), HSAKMT_STATUS_WAIT_TIMEOUT);
+	OK(hsaKmtSetEvent(event));
+	OK(hsaKmtResetEvent(event));
+	ck_assert_int_eq(hsaKmtWaitOnEvent(event, 20), HSAKMT_STATUS_WAIT_TIMEOUT);
 	OK(hsaKmtDestroyEvent(event));
 }
 END_TEST
@@ -252,14 +299,14 @@ START_TEST(waits_for_any_and_for_all)
 	}
 	start_waiter(&any);
 	start_waiter(&all);
-	pause_for(20);
+	wait_until_asleep(&any);
 	OK(hsaKmtSetEvent(any.events[1]));
 	pthread_join(any.thread, NULL);
 	OK(any.status);
 	for (unsigned int i = 0; i < 3; i++) {
+		wait_until_asleep(&all);
 		ck_assert(!all.over);
 		OK(hsaKmtSetEvent(all.events[2 - i]));
-		pause_for(20);
 	}
 	pthread_join(all.thread, NULL);
 	OK(all.status);
@@ -277,7 +324,7 @@ START_TEST(destroying_an_event_ends_its_waits)
 	for (unsigned int i = 0; i < 2; i++)
 		waiter.events[i] = create_event(HSA_EVENTTYPE_SIGNAL, false, false);
 	start_waiter(&waiter);
-	pause_for(20);
+	wait_until_asleep(&waiter);
 	OK(hsaKmtDestroyEvent(waiter.events[0]));
 	pthread_join(waiter.thread, NULL);
 	ck_assert_int_eq(waiter.status, HSAKMT_STATUS_WAIT_FAILURE);
@@ -361,6 +408,7 @@ static Suite *events_suite(void)
 	tcase_add_test(events, auto_reset_events_latch_once);
 	tcase_add_test(events, manual_reset_events_stay_set);
 	tcase_add_test(events, a_set_wakes_all_waiters);
+	tcase_add_test(events, a_set_that_another_thread_has_reset_ends_a_wait);
 	tcase_add_test(events, waits_for_any_and_for_all);
 	tcase_add_test(events, destroying_an_event_ends_its_waits);
 	tcase_add_test(events, invalid_handles_are_refused);

@@ -2,6 +2,12 @@
 /*
  * Events as the kernel driver has them: an auto-reset event stays set only if nobody waits for it,
  * setting one wakes all its waiters, and a memory fault sets every event of type MEMORY.
+ *
+ * With one difference: a thread does not fall asleep over an event that was set since the thread
+ * last waited, even if another thread's wait has reset it. Runtimes before 5.7 look at a signal and
+ * then wait for its event. All their queues share one event, so that the thread which destroys a
+ * queue could look, lose the set to the thread that handles errors, and sleep forever. Later
+ * runtimes tell the driver the age of the event which they have seen; here each thread's is kept.
  */
 #include "allocations.h"
 
@@ -28,6 +34,7 @@ struct event {
 	bool manual_reset;
 	bool set;
 	bool destroyed; /* while somebody waits for it */
+	uint64_t age;	/* what `sets` was when the event was last set; 0: not since its reset */
 	HsaMemoryAccessFault fault;
 	struct wait *waits;
 };
@@ -36,6 +43,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct event *events[EVENT_LIMIT]; /* by number; 0 is none */
 static uint64_t *mailboxes;		  /* one for each event, visible to the GPUs */
 static uint32_t next_id;
+static uint64_t sets; /* of any event, so far */
+
+/* What `sets` was when this thread last ended a wait: it has seen the effects of all before. */
+static _Thread_local uint64_t seen_sets;
 
 bool softgpu_events_open(struct softgpu_device *device)
 {
@@ -65,6 +76,7 @@ void softgpu_events_abandon(void)
 static void set_event(struct event *event)
 {
 	event->set = event->manual_reset || !event->waits;
+	event->age = ++sets;
 	for (struct wait *wait = event->waits; wait; wait = wait->next) {
 		wait->activated = true;
 		pthread_cond_signal(&wait->waiter->condition);
@@ -198,8 +210,10 @@ HSAKMT_STATUS hsaKmtResetEvent(HsaEvent *Event)
 	SOFTGPU_REQUIRE_OPEN();
 	pthread_mutex_lock(&lock);
 	event = find_event(Event);
-	if (event)
+	if (event) {
 		event->set = false;
+		event->age = 0;
+	}
 	pthread_mutex_unlock(&lock);
 	return event ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_HANDLE;
 }
@@ -225,10 +239,10 @@ HSAKMT_STATUS hsaKmtWaitOnEvent(HsaEvent *Event, HSAuint32 Milliseconds)
 	return hsaKmtWaitOnMultipleEvents(&Event, 1, true, Milliseconds);
 }
 
-static void start_wait(struct event *event, struct wait *wait, struct waiter *waiter)
+static void start_wait(struct event *event, struct wait *wait, struct waiter *waiter, bool sleeps)
 {
 	wait->waiter = waiter;
-	wait->activated = event->set;
+	wait->activated = event->set || (sleeps && event->age > seen_sets);
 	event->set = event->set && event->manual_reset;
 	wait->next = event->waits;
 	event->waits = wait;
@@ -307,7 +321,7 @@ HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *Events[], HSAuint32 NumEvents
 
 	pthread_mutex_lock(&lock);
 	while (count < NumEvents && (waited[count] = find_event(Events[count])) != NULL) {
-		start_wait(waited[count], &waits[count], &waiter);
+		start_wait(waited[count], &waits[count], &waiter, Milliseconds != 0);
 		count++;
 	}
 	if (count < NumEvents)
@@ -319,6 +333,7 @@ HSAKMT_STATUS hsaKmtWaitOnMultipleEvents(HsaEvent *Events[], HSAuint32 NumEvents
 			status = HSAKMT_STATUS_WAIT_FAILURE;
 		end_wait(waited[i], &waits[i]);
 	}
+	seen_sets = sets;
 	pthread_mutex_unlock(&lock);
 
 	pthread_cond_destroy(&waiter.condition);
