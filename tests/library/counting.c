@@ -25,6 +25,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 struct counting *counting;
+void (*counting_before_wait)(void);
 
 static _Thread_local bool is_counted;
 
@@ -118,8 +119,11 @@ static void note_wait(void)
 {
 	struct counts *counts = current();
 
-	if (counts)
-		counts->waits++;
+	if (!counts)
+		return;
+	counts->waits++;
+	if (counting_before_wait)
+		counting_before_wait();
 }
 
 /* Defines a function that calls the real one as part of the runtime. */

@@ -42,6 +42,12 @@ struct counting {
 extern struct counting *counting;
 
 /*
+ * Called before each counted wait, where it is set: it brings about what the wait is for, so that
+ * the wait certainly happens and certainly ends, however fast the machine is.
+ */
+extern void (*counting_before_wait)(void);
+
+/*
  * Runs `body` in a new process whose calling thread is traced, so that its system calls are
  * counted; the test fails if it fails. The HSA runtime must be started within `body`.
  */
