@@ -24,25 +24,6 @@ AC_DEFUN([H2D_SANITIZERS], [
 	AM_CONDITIONAL([TSAN], [test "x$enable_tsan" = xyes])
 ])
 
-dnl One function compiled for several processors. The dynamic linker chooses among them before the
-dnl sanitizers are there, so with these there is only one. Clang 14 gives the function a name that other
-dnl files do not find it by.
-AC_DEFUN([H2D_TARGET_CLONES], [
-	AC_CACHE_CHECK([whether the compiler has target_clones], [h2d_cv_target_clones], [
-		h2d_cv_target_clones=no
-		AS_IF([test "x$SANITIZER_CFLAGS" = x],
-			[AC_LINK_IFELSE([AC_LANG_SOURCE([[
-__attribute__((target_clones("avx512f", "avx2", "default"))) int twice(int n) { return 2 * n; }
-int twice_from_elsewhere(int n) __asm__("twice");
-int main(int argc, char **argv) { (void)argv; return twice_from_elsewhere(argc) != 2; }]])],
-				[h2d_cv_target_clones=yes])])
-	])
-	AS_IF([test "x$h2d_cv_target_clones" = xyes],
-		[h2d_have_target_clones=1], [h2d_have_target_clones=0])
-	AC_DEFINE_UNQUOTED([H2D_HAVE_TARGET_CLONES], [$h2d_have_target_clones],
-		[Whether one function can be compiled for several processors.])
-])
-
 AC_DEFUN([H2D_VERSION_SCRIPT], [
 	AC_CACHE_CHECK([whether the linker takes --version-script], [h2d_cv_version_script], [
 		echo 'H2D_TEST { local: *; };' > conftest.map

@@ -16,6 +16,13 @@ struct h2d_pack_copy {
  * Copies these members one behind the other to the end of what an arena holds, in which no source
  * lies; returns the new end.
  */
-uint8_t *h2d_pack(uint8_t *end, const struct h2d_pack_copy copies[], uint32_t count);
+typedef uint8_t *h2d_pack_function_t(uint8_t *end, const struct h2d_pack_copy copies[],
+				     uint32_t count);
+
+/* The largest vector of any processor, in bytes. */
+#define H2D_PACK_LARGEST_VECTOR 64
+
+/* The function with the largest vectors that this processor has, up to so many bytes. */
+h2d_pack_function_t *h2d_pack_with(size_t vector);
 
 #endif

@@ -19,7 +19,7 @@ enum { WAIT_PACKET, SCATTER_PACKET, FENCE_PACKET, PACKED_PACKETS };
 
 struct h2d_packed {
 	h2d_device_t *device;
-	uint8_t *arena;      /* pinned: headers, then payload */
+	uint8_t *arena;	     /* pinned: headers, then payload */
 	void *device_memory; /* the table of members, then: */
 	uint8_t *device_arena;
 	struct h2d_scatter_arguments *arguments;
@@ -28,6 +28,7 @@ struct h2d_packed {
 	/* Of the members that have bytes to pack, as the headers describe them. */
 	struct h2d_pack_copy *copies;
 	uint32_t copy_count;
+	h2d_pack_function_t *pack;
 	uint32_t packet_count;
 	h2d_packet_t packets[PACKED_PACKETS];
 };
@@ -85,6 +86,7 @@ h2d_status_t h2d_packed_create(h2d_group_t *group)
 	}
 	packed->device = owner->device;
 	packed->limit = owner->pack_limit_bytes;
+	packed->pack = h2d_pack_with(H2D_PACK_LARGEST_VECTOR);
 	for (i = 0; i < group->size; i++) {
 		uint64_t bytes = group->capacity[i] * group->bytes_per_count[i];
 
@@ -165,7 +167,7 @@ static size_t pack(h2d_group_t *group)
 
 	if (!group->described)
 		describe(group);
-	return (size_t)(h2d_pack(payload, packed->copies, packed->copy_count) - packed->arena);
+	return (size_t)(packed->pack(payload, packed->copies, packed->copy_count) - packed->arena);
 }
 
 h2d_status_t h2d_packed_submit(h2d_group_t *group, h2d_stream_t *stream)

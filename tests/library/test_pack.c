@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Packing against one byte at a time: every size up to where the copies repeat, at any address. */
+/*
+ * Packing against one byte at a time: every size up to where the copies repeat, at any address,
+ * with each vector that this processor has.
+ */
 #include <string.h>
 
 #include "fixture.h"
 #include "publish/pack.h"
 
-#define MEMBERS   4
-#define MAXIMUM   2100
-#define ROOM      (MEMBERS * MAXIMUM + 256)
+#define MEMBERS	  4
+#define MAXIMUM	  2100
+#define ROOM	  (MEMBERS * MAXIMUM + 256)
 #define UNTOUCHED 0xee
 
 static uint8_t sources[MEMBERS][MAXIMUM + MEMBERS], arena[ROOM], expected[ROOM];
 
-static void check_pack(const size_t bytes[MEMBERS], size_t begin, uint64_t *seed)
+static const size_t vectors[] = {0, 32, 64};
+#define VECTORS 3
+
+static void check_pack(h2d_pack_function_t *pack, const size_t bytes[MEMBERS], size_t begin,
+		       uint64_t *seed)
 {
 	struct h2d_pack_copy copies[MEMBERS];
 	size_t end = begin;
@@ -27,7 +34,7 @@ static void check_pack(const size_t bytes[MEMBERS], size_t begin, uint64_t *seed
 		for (size_t n = 0; n < bytes[i]; n++)
 			expected[end++] = source[n];
 	}
-	ck_assert_ptr_eq(h2d_pack(arena + begin, copies, MEMBERS), arena + end);
+	ck_assert_ptr_eq(pack(arena + begin, copies, MEMBERS), arena + end);
 	fixture_check_bytes("the arena", arena, expected, sizeof(arena));
 }
 
@@ -38,7 +45,7 @@ START_TEST(every_size_is_copied_whole_and_no_byte_more)
 	for (size_t size = 1; size <= MAXIMUM; size++) {
 		const size_t bytes[MEMBERS] = {size, 1, MAXIMUM + 1 - size, size};
 
-		check_pack(bytes, size % 64, &seed);
+		check_pack(h2d_pack_with(vectors[_i]), bytes, size % 64, &seed);
 	}
 }
 END_TEST
@@ -47,7 +54,7 @@ START_TEST(nothing_to_pack)
 {
 	uint8_t byte = 1;
 
-	ck_assert_ptr_eq(h2d_pack(&byte, NULL, 0), &byte);
+	ck_assert_ptr_eq(h2d_pack_with(vectors[_i])(&byte, NULL, 0), &byte);
 	ck_assert_uint_eq(byte, 1);
 }
 END_TEST
@@ -57,8 +64,8 @@ int main(void)
 	Suite *suite = suite_create("pack");
 	TCase *cases = tcase_create("pack");
 
-	tcase_add_test(cases, every_size_is_copied_whole_and_no_byte_more);
-	tcase_add_test(cases, nothing_to_pack);
+	tcase_add_loop_test(cases, every_size_is_copied_whole_and_no_byte_more, 0, VECTORS);
+	tcase_add_loop_test(cases, nothing_to_pack, 0, VECTORS);
 	suite_add_tcase(suite, cases);
 	return run_suite(suite);
 }
