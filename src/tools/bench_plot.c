@@ -184,7 +184,8 @@ static void draw_growth(FILE *gnuplot, struct json_object *steps, double height)
 {
 	size_t count = json_object_array_length(steps), chart = 0;
 
-	fputs("set logscale xy\nset ylabel 'instructions'\nset yrange [100:*]\nset key top left\n",
+	/* The same range for all, so that they compare and the key has room above the lines. */
+	fputs("set logscale xy\nset ylabel 'instructions'\nset yrange [100:1e6]\nset key top left\n",
 	      gnuplot);
 	for (size_t first = 0; first < count; chart++) {
 		struct json_object *step = json_object_array_get_idx(steps, first);
