@@ -101,6 +101,15 @@ static int run(char **command)
 	return errno == ENOENT ? 127 : 126;
 }
 
+/* What is printed must have been written. */
+static int flush_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "softgpu: cannot write to standard output: %s\n", strerror(errno));
+	return 125;
+}
+
 static int print_information(void)
 {
 	struct softgpu_options options;
@@ -132,7 +141,7 @@ static int print_information(void)
 	       options.large_bar ? "accessible" : "not accessible",
 	       options.target->group_memory_size >> 10);
 	softgpu_options_print(stdout, &options);
-	return fflush(stdout) == 0 ? 0 : 125;
+	return flush_output();
 }
 
 int main(int argument_count, char **arguments)
@@ -145,11 +154,11 @@ int main(int argument_count, char **arguments)
 	}
 	if (strcmp(first, "--help") == 0) {
 		print_usage(stdout);
-		return 0;
+		return flush_output();
 	}
 	if (strcmp(first, "--version") == 0) {
 		puts("softgpu (h2dpub) " PACKAGE_VERSION);
-		return 0;
+		return flush_output();
 	}
 	if (strcmp(first, "--info") == 0)
 		return print_information();

@@ -60,6 +60,18 @@ help() {
 	run 0 "$softgpu" --help && says '^Usage: softgpu COMMAND' && [ ! -s "$work/errors" ]
 }
 
+# unwritable OPTION: what the option prints cannot be written.
+unwritable() {
+	"$softgpu" "$1" >/dev/full 2>"$work/errors"
+	status=$?
+	[ "$status" = 125 ] || { echo "$1 ends with status $status"; return 1; }
+	complains 'cannot write to standard output: No space left on device'
+}
+
+full_output() {
+	unwritable --info && unwritable --help && unwritable --version
+}
+
 no_command() {
 	run 125 "$softgpu" && [ ! -s "$work/output" ] && grep -q '^Usage' "$work/errors"
 }
@@ -123,11 +135,12 @@ no_library() {
 	run 125 "$work/bin/softgpu" true && grep -q '^softgpu: libhsakmt.so.1 is missing: ' "$work/errors"
 }
 
-echo 1..15
+echo 1..16
 check 'info names what is emulated' info
 check 'info shows the options in force' info_with_options
 check 'version' version
 check 'help' help
+check 'standard output that cannot be written' full_output
 check 'no command' no_command
 check 'an unknown option' unknown_option
 check 'a command that is not there' missing_command
