@@ -12,10 +12,18 @@
 
 uint32_t softgpu_eventcount_prepare(struct softgpu_eventcount *eventcount)
 {
-	/* Sequentially consistent: pairs with the fence of notify, so that either the notifier
-	 * sees this waiter or the waiter's next look at its condition sees the change. */
-	atomic_fetch_add(&eventcount->waiters, 1);
-	return atomic_load(&eventcount->sequence);
+	uint32_t sequence;
+
+	atomic_fetch_add_explicit(&eventcount->waiters, 1, memory_order_relaxed);
+	/* Acquire: pairs with the increment by notify. */
+	sequence = atomic_load_explicit(&eventcount->sequence, memory_order_acquire);
+	/*
+	 * Pairs with the fence of notify: either the notifier sees this waiter, or the waiter's
+	 * next look at its condition, by a load of any order, sees the change. The increment
+	 * itself would not do: a later weaker load may still be done before it.
+	 */
+	atomic_thread_fence(memory_order_seq_cst);
+	return sequence;
 }
 
 void softgpu_eventcount_cancel(struct softgpu_eventcount *eventcount)
@@ -38,10 +46,11 @@ void softgpu_eventcount_wait(struct softgpu_eventcount *eventcount, uint32_t seq
 
 void softgpu_eventcount_notify(struct softgpu_eventcount *eventcount)
 {
-	/* Pairs with the increment of prepare. */
+	/* Pairs with the fence of prepare: the change before it, the look for waiters after it. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&eventcount->waiters, memory_order_relaxed) == 0)
 		return;
-	atomic_fetch_add(&eventcount->sequence, 1);
+	/* Release: pairs with the load of prepare. */
+	atomic_fetch_add_explicit(&eventcount->sequence, 1, memory_order_release);
 	syscall(SYS_futex, &eventcount->sequence, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
