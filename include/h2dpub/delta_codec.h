@@ -62,7 +62,14 @@ typedef struct h2d_decoded_batch {
 	const h2d_block_table_t *const *tables; /* [count]; must not be changed */
 } h2d_decoded_batch_t;
 
-/* Makes a decoder, which starts with a self-contained message of any channel. OUT_OF_MEMORY. */
+/* So many times a decoder goes over to another channel. */
+#define H2D_DELTA_MAX_RESTARTS 1024
+
+/*
+ * Makes a decoder, which starts with a self-contained message of any channel. A self-contained
+ * message of a channel that it never followed is that of a restarted scheduler: from then on the
+ * decoder follows this channel, and refuses all that still comes of those before. OUT_OF_MEMORY.
+ */
 H2D_API h2d_status_t h2d_delta_decoder_create(h2d_delta_decoder_t **decoder);
 H2D_API void h2d_delta_decoder_destroy(h2d_delta_decoder_t *decoder);
 
@@ -73,9 +80,10 @@ H2D_API void h2d_delta_decoder_destroy(h2d_delta_decoder_t *decoder);
  * rows to keep them longer.
  *
  * On error the decoder is as before. INVALID_ARGUMENT: not a message of this version, truncated or
- * corrupted (the message says which field). INVALID_STATE: received before, or older than what was
- * received. NOT_FOUND: it builds on a message that was missed; ask for whole tables.
- * OUT_OF_MEMORY.
+ * corrupted (the message says which field). INVALID_STATE: received before, older than what was
+ * received, or of a channel that another one has replaced. NOT_FOUND: it builds on a message that
+ * was missed; ask for whole tables. OUT_OF_RANGE: of a new channel after H2D_DELTA_MAX_RESTARTS
+ * others; only a new decoder follows it. OUT_OF_MEMORY.
  */
 H2D_API h2d_status_t h2d_delta_decoder_decode(h2d_delta_decoder_t *decoder, const void *bytes,
 					      size_t size, h2d_decoded_batch_t *batch);

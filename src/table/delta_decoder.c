@@ -22,6 +22,9 @@ struct h2d_delta_decoder {
 	bool started; /* channel and sequence are those of the last message */
 	uint64_t channel;
 	uint64_t sequence;
+	/* Channels followed before: whatever else comes of them is late. */
+	uint64_t left_channels[H2D_DELTA_MAX_RESTARTS];
+	uint32_t left_count;
 	struct received_batch last;
 	struct received_batch next; /* being decoded */
 };
@@ -141,32 +144,60 @@ static h2d_status_t check_arrays(struct message *message)
 	return H2D_STATUS_SUCCESS;
 }
 
+static bool has_left(const h2d_delta_decoder_t *decoder, uint64_t channel)
+{
+	for (uint32_t i = 0; i < decoder->left_count; i++) {
+		if (decoder->left_channels[i] == channel)
+			return true;
+	}
+	return false;
+}
+
+/* A message of another channel than the last one's, or the first message of all. */
+static h2d_status_t check_new_channel(const h2d_delta_decoder_t *decoder,
+				      const struct message *message)
+{
+	if (has_left(decoder, message->channel))
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "delta message: number %llu of channel %llu came again or late, channel "
+				 "%llu has taken its place",
+				 (unsigned long long)message->sequence,
+				 (unsigned long long)message->channel,
+				 (unsigned long long)decoder->channel);
+	if (!message->self_contained)
+		return h2d_error(H2D_STATUS_NOT_FOUND,
+				 "delta message: number %llu of channel %llu builds on one that was not "
+				 "received; ask for whole tables",
+				 (unsigned long long)message->sequence,
+				 (unsigned long long)message->channel);
+	if (decoder->started && decoder->left_count == H2D_DELTA_MAX_RESTARTS)
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "delta message: channel %llu is new after %u others, the limit is %d "
+				 "restarts; make a new decoder",
+				 (unsigned long long)message->channel, decoder->left_count + 1,
+				 H2D_DELTA_MAX_RESTARTS);
+	return H2D_STATUS_SUCCESS;
+}
+
 /* Whether the message may follow what was received. */
 static h2d_status_t check_sequence(const h2d_delta_decoder_t *decoder,
 				   const struct message *message)
 {
-	bool same_channel = decoder->started && decoder->channel == message->channel;
-
-	if (same_channel && message->sequence <= decoder->sequence)
+	if (!decoder->started || decoder->channel != message->channel)
+		return check_new_channel(decoder, message);
+	if (message->sequence <= decoder->sequence)
 		return h2d_error(H2D_STATUS_INVALID_STATE,
 				 "delta message: number %llu came again or late, the last one was %llu",
 				 (unsigned long long)message->sequence,
 				 (unsigned long long)decoder->sequence);
-	if (message->self_contained ||
-	    (same_channel && message->sequence == decoder->sequence + 1))
-		return H2D_STATUS_SUCCESS;
-	if (same_channel)
+	if (!message->self_contained && message->sequence != decoder->sequence + 1)
 		return h2d_error(H2D_STATUS_NOT_FOUND,
 				 "delta message: number %llu builds on %llu, the last one here was "
 				 "%llu; ask for whole tables",
 				 (unsigned long long)message->sequence,
 				 (unsigned long long)message->sequence - 1,
 				 (unsigned long long)decoder->sequence);
-	return h2d_error(H2D_STATUS_NOT_FOUND,
-			 "delta message: number %llu of channel %llu builds on one that was not "
-			 "received; ask for whole tables",
-			 (unsigned long long)message->sequence,
-			 (unsigned long long)message->channel);
+	return H2D_STATUS_SUCCESS;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -293,6 +324,8 @@ h2d_status_t h2d_delta_decoder_decode(h2d_delta_decoder_t *decoder, const void *
 	decoder->last = decoder->next;
 	decoder->next = previous;
 	release_rows(&decoder->next);
+	if (decoder->started && decoder->channel != message.channel)
+		decoder->left_channels[decoder->left_count++] = decoder->channel;
 	decoder->started = true;
 	decoder->channel = message.channel;
 	decoder->sequence = message.sequence;

@@ -35,6 +35,8 @@ struct model_row {
 struct model {
 	bool started;
 	uint64_t channel, sequence;
+	uint64_t left[H2D_DELTA_MAX_RESTARTS]; /* channels of before */
+	uint32_t left_count;
 	struct model_row rows[MAX_REQUESTS];
 	uint32_t count;
 };
@@ -117,9 +119,14 @@ static bool model_accepts(const struct model *model, const uint8_t *bytes, size_
 		}
 	}
 	follows = model->started && number(bytes, 8, 8) == model->channel;
-	if (follows && number(bytes, 16, 8) <= model->sequence)
-		return false;
-	return whole || (follows && number(bytes, 16, 8) == model->sequence + 1);
+	if (follows)
+		return number(bytes, 16, 8) > model->sequence &&
+		       (whole || number(bytes, 16, 8) == model->sequence + 1);
+	for (uint32_t i = 0; i < model->left_count; i++) {
+		if (number(bytes, 8, 8) == model->left[i])
+			return false;
+	}
+	return whole && model->left_count < H2D_DELTA_MAX_RESTARTS;
 }
 
 static bool model_decode(struct model *model, const uint8_t *bytes, size_t size)
@@ -139,6 +146,8 @@ static bool model_decode(struct model *model, const uint8_t *bytes, size_t size)
 	free_rows(model->rows, model->count);
 	memcpy(model->rows, rows, n * sizeof(rows[0]));
 	model->count = n;
+	if (model->started && model->channel != number(bytes, 8, 8))
+		model->left[model->left_count++] = model->channel;
 	model->started = true;
 	model->channel = number(bytes, 8, 8);
 	model->sequence = number(bytes, 16, 8);
@@ -183,7 +192,8 @@ static void decode_message(h2d_delta_decoder_t *decoder, struct model *model,
 
 	require(accepted == (status == H2D_STATUS_SUCCESS));
 	require(accepted || status == H2D_STATUS_INVALID_ARGUMENT ||
-		status == H2D_STATUS_INVALID_STATE || status == H2D_STATUS_NOT_FOUND);
+		status == H2D_STATUS_INVALID_STATE || status == H2D_STATUS_NOT_FOUND ||
+		status == H2D_STATUS_OUT_OF_RANGE);
 	/* After a refusal this is the batch before. */
 	compare(model, batch);
 	if (accepted)

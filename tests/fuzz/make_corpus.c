@@ -2,6 +2,7 @@
 /* Writes the corpus's inputs into the directory argv[1], with the encoder itself. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <h2dpub/delta_codec.h>
 
@@ -67,6 +68,41 @@ static void write_steps(const char *directory, const char *name, int steps, unsi
 	fclose(output);
 }
 
+/* A scheduler's messages come again, among those of the one that was started after it. */
+static void write_restart(const char *directory)
+{
+	static const struct {
+		int encoder, number;
+	} order[] = {{0, 0}, {0, 1}, {1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {0, 2}, {1, 2}};
+	enum { MESSAGES = 3, LARGEST = 256 };
+	static uint8_t messages[2][MESSAGES][LARGEST];
+	size_t sizes[2][MESSAGES];
+	const uint64_t request_id = 7;
+
+	for (int i = 0; i < 2; i++) {
+		h2d_delta_encoder_t *encoder = NULL;
+		h2d_block_table_t *row = NULL;
+
+		h2d_delta_encoder_create((uint64_t)(i + 1), &encoder);
+		h2d_block_table_create((const int32_t[]){1, 2 + i}, 2, &row);
+		for (int j = 0; j < MESSAGES; j++) {
+			const h2d_block_table_t *batch[] = {row};
+			const void *bytes;
+
+			h2d_delta_encoder_encode(encoder, 1, &request_id, batch, &bytes, &sizes[i][j]);
+			memcpy(messages[i][j], bytes, sizes[i][j]);
+			h2d_block_table_append(row, 10 * i + j);
+		}
+		h2d_block_table_release(row);
+		h2d_delta_encoder_destroy(encoder);
+	}
+	open_input(directory, "restarted");
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		write_message(messages[order[i].encoder][order[i].number],
+			      sizes[order[i].encoder][order[i].number], 1);
+	fclose(output);
+}
+
 int main(int argc, char *argv[])
 {
 	if (argc != 2)
@@ -76,6 +112,7 @@ int main(int argc, char *argv[])
 	write_steps(argv[1], "steps-repaired", 12, 1, -1, -1, 1);
 	write_steps(argv[1], "duplicated", 4, 1, -1, -1, 2);
 	write_steps(argv[1], "lost-then-whole", 9, 1, 6, 3, 1);
+	write_restart(argv[1]);
 	open_input(argv[1], "empty-batch");
 	{
 		h2d_delta_encoder_t *encoder = NULL;

@@ -1,110 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The delta codec: exact wire bytes, lineage on both sides, and messages that lie. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include <h2dpub/delta_codec.h>
-
 #include "../run_suite.h"
-
-#define CHANNEL UINT64_C(0x1122334455667788)
-
-static h2d_delta_encoder_t *encoder;
-static h2d_delta_decoder_t *decoder;
-static h2d_block_table_t *rows[64];
-static uint64_t ids[64];
-static uint32_t count;
-
-static void set_up(void)
-{
-	ck_assert_int_eq(h2d_delta_encoder_create(CHANNEL, &encoder), H2D_STATUS_SUCCESS);
-	ck_assert_int_eq(h2d_delta_decoder_create(&decoder), H2D_STATUS_SUCCESS);
-	count = 0;
-}
-
-static void tear_down(void)
-{
-	for (uint32_t i = 0; i < count; i++)
-		h2d_block_table_release(rows[i]);
-	h2d_delta_encoder_destroy(encoder);
-	h2d_delta_decoder_destroy(decoder);
-}
-
-static void add_row(uint64_t id, const int32_t *pages, uint32_t length)
-{
-	ids[count] = id;
-	ck_assert_int_eq(h2d_block_table_create(pages, length, &rows[count]), H2D_STATUS_SUCCESS);
-	count++;
-}
-
-#define ADD(id, ...)                                                                               \
-	add_row(id, (const int32_t[]){__VA_ARGS__},                                                \
-		sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
-
-static const uint8_t *encode(size_t *size)
-{
-	const void *bytes = NULL;
-
-	ck_assert_int_eq(h2d_delta_encoder_encode(encoder, count, ids,
-						  (const h2d_block_table_t *const *)rows, &bytes,
-						  size),
-			 H2D_STATUS_SUCCESS);
-	return bytes;
-}
-
-static h2d_decoded_batch_t decode_ok(const uint8_t *bytes, size_t size)
-{
-	h2d_decoded_batch_t batch;
-
-	ck_assert_msg(h2d_delta_decoder_decode(decoder, bytes, size, &batch) == H2D_STATUS_SUCCESS,
-		      "%s", h2d_error_message());
-	return batch;
-}
-
-/* The decoded batch is the encoder's rows, element by element. */
-static void assert_same(const h2d_decoded_batch_t *batch)
-{
-	ck_assert_uint_eq(batch->count, count);
-	for (uint32_t i = 0; i < count; i++) {
-		ck_assert_uint_eq(batch->request_ids[i], ids[i]);
-		ck_assert_uint_eq(h2d_block_table_length(batch->tables[i]),
-				  h2d_block_table_length(rows[i]));
-		for (uint32_t j = 0; j < h2d_block_table_length(rows[i]); j++)
-			ck_assert_int_eq(h2d_block_table_ids(batch->tables[i])[j],
-					 h2d_block_table_ids(rows[i])[j]);
-	}
-}
-
-static h2d_decoded_batch_t step(void)
-{
-	size_t size;
-	const uint8_t *bytes = encode(&size);
-	h2d_decoded_batch_t batch = decode_ok(bytes, size);
-
-	assert_same(&batch);
-	return batch;
-}
-
-static uint32_t u32_at(const uint8_t *bytes, size_t at)
-{
-	return bytes[at] | (uint32_t)bytes[at + 1] << 8 | (uint32_t)bytes[at + 2] << 16 |
-	       (uint32_t)bytes[at + 3] << 24;
-}
-
-static void put_u32_at(uint8_t *bytes, size_t at, uint32_t value)
-{
-	for (int i = 0; i < 4; i++)
-		bytes[at + (size_t)i] = (uint8_t)(value >> 8 * i);
-}
-
-/* Makes a changed message whole again, so that only the changed field is wrong. */
-static void sign(uint8_t *bytes, size_t size)
-{
-	put_u32_at(bytes, size - 4, (uint32_t)crc32(crc32(0, NULL, 0), bytes, (uInt)(size - 4)));
-}
+#include "codec_case.h"
 
 START_TEST(the_wire_form_is_as_documented)
 {
@@ -138,11 +40,6 @@ START_TEST(the_wire_form_is_as_documented)
 	ck_assert_uint_eq(u32_at(bytes, size - 4), crc32(crc32(0, NULL, 0), expected, sizeof(expected)));
 }
 END_TEST
-
-static uint32_t base_length(const uint8_t *bytes, uint32_t i)
-{
-	return u32_at(bytes, 32 + 8 * (size_t)count + 4 * (size_t)i);
-}
 
 START_TEST(first_step_whole_then_appends_only)
 {
@@ -249,62 +146,6 @@ START_TEST(empty_rows_and_empty_batches)
 	h2d_block_table_append(rows[0], 4);
 	step();
 	step();
-}
-END_TEST
-
-START_TEST(a_late_or_unlucky_decoder_asks_for_whole_tables)
-{
-	h2d_decoded_batch_t batch;
-	uint8_t copy[512];
-	const uint8_t *bytes;
-	size_t size;
-
-	ADD(1, 1, 2);
-	encode(&size);
-	h2d_block_table_append(rows[0], 3);
-	bytes = encode(&size);
-	/* Late: the first message was never seen. */
-	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, bytes, size, &batch), H2D_STATUS_NOT_FOUND);
-	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "ask for whole tables"));
-	h2d_delta_encoder_request_whole(encoder);
-	step();
-
-	/* One message lost. */
-	h2d_block_table_append(rows[0], 4);
-	encode(&size);
-	h2d_block_table_append(rows[0], 5);
-	bytes = encode(&size);
-	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, bytes, size, &batch), H2D_STATUS_NOT_FOUND);
-	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "builds on 4, the last one here was 3"));
-	h2d_delta_encoder_request_whole(encoder);
-	bytes = encode(&size);
-	ck_assert_uint_le(size, sizeof(copy));
-	memcpy(copy, bytes, size);
-	batch = decode_ok(copy, size);
-	assert_same(&batch);
-
-	/* The same message again, and an older one. */
-	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, copy, size, &batch),
-			 H2D_STATUS_INVALID_STATE);
-	step();
-	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, copy, size, &batch),
-			 H2D_STATUS_INVALID_STATE);
-	step();
-}
-END_TEST
-
-START_TEST(a_restarted_encoder_starts_over)
-{
-	h2d_delta_encoder_t *first = encoder;
-
-	ADD(1, 1, 2);
-	step();
-	step();
-	ck_assert_int_eq(h2d_delta_encoder_create(CHANNEL + 1, &encoder), H2D_STATUS_SUCCESS);
-	step();
-	h2d_block_table_append(rows[0], 5);
-	step();
-	h2d_delta_encoder_destroy(first);
 }
 END_TEST
 
@@ -520,15 +361,13 @@ int main(void)
 	Suite *suite = suite_create("delta_codec");
 	TCase *codec = tcase_create("codec");
 
-	tcase_add_checked_fixture(codec, set_up, tear_down);
+	tcase_add_checked_fixture(codec, codec_setup, codec_teardown);
 	tcase_set_timeout(codec, 60);
 	tcase_add_test(codec, the_wire_form_is_as_documented);
 	tcase_add_test(codec, first_step_whole_then_appends_only);
 	tcase_add_test(codec, B03_decoder_carries_append_lineage_without_mutating_older_batches);
 	tcase_add_test(codec, only_appends_build_on_the_last_step);
 	tcase_add_test(codec, empty_rows_and_empty_batches);
-	tcase_add_test(codec, a_late_or_unlucky_decoder_asks_for_whole_tables);
-	tcase_add_test(codec, a_restarted_encoder_starts_over);
 	tcase_add_test(codec, lying_fields_are_errors);
 	tcase_add_test(codec, truncated_or_flipped_messages_are_errors);
 	tcase_add_test(codec, bad_batches_leave_the_encoder_as_it_was);
