@@ -11,6 +11,7 @@
 typedef struct h2d_request_index {
 	uint32_t *buckets; /* 1 + place in the batch, 0: free */
 	uint32_t capacity; /* buckets, a power of two, or 0 */
+	uint64_t key[2];   /* random: which buckets an id takes is nobody's choice */
 } h2d_request_index_t;
 
 void h2d_request_index_destroy(h2d_request_index_t *index);
