@@ -46,18 +46,19 @@ static const struct extent quick = {
 static int parse(int argc, char *argv[], const struct extent **extent, const char **plot,
 		 struct tool_error *error)
 {
+	enum { OPTION_PLOT = BENCH_FIRST_OTHER_OPTION, OPTION_QUICK };
 	static const struct option table[] = {
-		{"plot", required_argument, NULL, 'p'},
-		{"quick", no_argument, NULL, 'q'},
+		{"plot", required_argument, NULL, OPTION_PLOT},
+		{"quick", no_argument, NULL, OPTION_QUICK},
 		{0},
 	};
 	int code;
 
 	opterr = 0;
 	while ((code = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		if (code == 'p') {
+		if (code == OPTION_PLOT) {
 			*plot = optarg;
-		} else if (code == 'q') {
+		} else if (code == OPTION_QUICK) {
 			*extent = &quick;
 		} else {
 			bench_refuse_option(argv, error);

@@ -104,12 +104,14 @@ static int check_series(const char *name, struct tool_error *error)
 
 static int parse(struct growth_options *options, int argc, char *argv[], struct tool_error *error)
 {
+	enum { OPTION_SERIES = BENCH_FIRST_OTHER_OPTION, OPTION_STEPS, OPTION_ROUNDS, OPTION_JSON,
+	       OPTION_PLOT };
 	static const struct option table[] = {
-		{"series", required_argument, NULL, 's'},
-		{"steps", required_argument, NULL, 'n'},
-		{"rounds", required_argument, NULL, 'r'},
-		{"json", no_argument, NULL, 'j'},
-		{"plot", required_argument, NULL, 'p'},
+		{"series", required_argument, NULL, OPTION_SERIES},
+		{"steps", required_argument, NULL, OPTION_STEPS},
+		{"rounds", required_argument, NULL, OPTION_ROUNDS},
+		{"json", no_argument, NULL, OPTION_JSON},
+		{"plot", required_argument, NULL, OPTION_PLOT},
 		{0},
 	};
 	int code, status = 0;
@@ -117,17 +119,17 @@ static int parse(struct growth_options *options, int argc, char *argv[], struct 
 	*options = (struct growth_options){.steps = MAX_STEPS, .rounds = DEFAULT_ROUNDS};
 	opterr = 0;
 	while (status == 0 && (code = getopt_long(argc, argv, "", table, NULL)) != -1) {
-		if (code == 's') {
+		if (code == OPTION_SERIES) {
 			options->series = optarg;
 			status = check_series(optarg, error);
-		} else if (code == 'n') {
+		} else if (code == OPTION_STEPS) {
 			status = bench_parse_count("steps", optarg, MAX_STEPS, &options->steps, error);
-		} else if (code == 'r') {
+		} else if (code == OPTION_ROUNDS) {
 			status = bench_parse_count("rounds", optarg, LARGEST_ROUNDS,
 						   &options->rounds, error);
-		} else if (code == 'j') {
+		} else if (code == OPTION_JSON) {
 			options->json = true;
-		} else if (code == 'p') {
+		} else if (code == OPTION_PLOT) {
 			options->plot = optarg;
 		} else {
 			bench_refuse_option(argv, error);

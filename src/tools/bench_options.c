@@ -37,10 +37,8 @@ int bench_parse_count(const char *name, const char *text, uint32_t largest, uint
 
 void bench_refuse_option(char *argv[], struct tool_error *error)
 {
-	const char *option = argv[optind - 1];
-
 	tool_error_set(error, "option %s is unknown or has no value",
-		       tool_quote(option, strlen(option)).text);
+		       tool_quote_refused_option(argv).text);
 }
 
 int bench_check_arguments(int argc, char *argv[], struct tool_error *error)

@@ -318,10 +318,8 @@ int replay_options_parse(struct replay_options *options, int argc, char *argv[],
 			return -1;
 		}
 		if (code == '?') {
-			const char *text = argv[optind - 1];
-
 			tool_error_set(error, "option %s is unknown, ambiguous or takes no value",
-				       tool_quote(text, strlen(text)).text);
+				       tool_quote_refused_option(argv).text);
 			return -1;
 		}
 		if (apply(options, code, optarg, error) < 0)

@@ -4,6 +4,8 @@
 
 #include "tool_error.h"
 
+#include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,4 +43,14 @@ struct tool_quote tool_quote(const char *value, size_t length)
 	quote.text[used++] = '\'';
 	quote.text[used] = '\0';
 	return quote;
+}
+
+struct tool_quote tool_quote_refused_option(char *argv[])
+{
+	const char letter[] = {'-', (char)optopt};
+
+	/* optind is behind a letter only if it is the last of its argument */
+	if (optopt != 0 && optopt <= UCHAR_MAX)
+		return tool_quote(letter, sizeof(letter));
+	return tool_quote(argv[optind - 1], strlen(argv[optind - 1]));
 }

@@ -19,4 +19,10 @@ struct tool_quote {
 
 struct tool_quote tool_quote(const char *value, size_t length);
 
+/*
+ * The option for which getopt_long() has returned '?': the letter, or the whole argument of a long
+ * one. The codes of long options are above UCHAR_MAX.
+ */
+struct tool_quote tool_quote_refused_option(char *argv[]);
+
 #endif

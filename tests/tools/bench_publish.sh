@@ -115,6 +115,12 @@ refuses "option --steps: '17' is not a whole number from 1 to 16" growth --steps
 refuses "option '--bytes' is unknown or has no value" growth --bytes
 refuses "option '--plot' is unknown or has no value" --plot
 refuses "argument 'x' is not an option" --quick x
+refuses "option '-x' is unknown or has no value" --quick -xyz
+refuses "option '-q' is unknown or has no value" -qp
+refuses "option '--quick=1' is unknown or has no value" --quick=1
+refuses "option '-s' is unknown or has no value" growth -sn
+refuses "option '-m' is unknown or has no value" publish --slots 2 -mb
+refuses "option '-x' is unknown or has no value" table --codec -xy
 refuses "benchmark 'x' is unknown" x
 runs 0 publish --help && shows '^  --members N'
 result $? "publish --help"

@@ -56,6 +56,9 @@ refuses "option '--nonsense' is unknown, ambiguous or takes no value" --nonsense
 refuses "option '--s=1' is unknown, ambiguous or takes no value" --s=1
 refuses "option '--json=yes' is unknown, ambiguous or takes no value" --json=yes
 refuses "option '-x' is unknown, ambiguous or takes no value" -x
+refuses "option '-x' is unknown, ambiguous or takes no value" -xyz
+refuses "option '-7' is unknown, ambiguous or takes no value" --seed 3 -7.5
+refuses "option '-\\xc3' is unknown, ambiguous or takes no value" "$(printf -- '-\303\251')"
 refuses "argument 'trace.csv' is not an option" trace.csv
 refuses "argument '--json' is not an option" -- --json
 refuses "option --page-size: 3 does not divide the block size 16" --page-size 3
