@@ -9,7 +9,7 @@ struct page_pool;
 
 /* What makes two prompt pages equal: the id of the prefix that covers it, and its place. */
 struct page_key {
-	int64_t hash_id;
+	uint64_t hash_id;
 	uint32_t position; /* page of the request */
 };
 

@@ -49,10 +49,10 @@ int trace_append(struct trace *trace, int64_t arrival_us, uint32_t prompt_tokens
 	return 0;
 }
 
-int trace_append_hash(struct trace *trace, int64_t hash_id, struct tool_error *error)
+int trace_append_hash(struct trace *trace, uint64_t hash_id, struct tool_error *error)
 {
 	if (trace->hash_id_count == trace->hash_id_capacity) {
-		int64_t *larger =
+		uint64_t *larger =
 			grow(trace->hash_ids, &trace->hash_id_capacity, sizeof(*larger), error);
 
 		if (larger == NULL)

@@ -27,7 +27,7 @@ struct trace {
 	struct trace_request *requests; /* by arrival; equal arrivals in the order of the file */
 	size_t request_count;
 	size_t request_capacity;
-	int64_t *hash_ids;
+	uint64_t *hash_ids;
 	size_t hash_id_count;
 	size_t hash_id_capacity;
 };
@@ -44,7 +44,7 @@ int trace_append(struct trace *trace, int64_t arrival_us, uint32_t prompt_tokens
 		 uint32_t output_tokens, struct tool_error *error);
 
 /* Appends a hash id to the last request. */
-int trace_append_hash(struct trace *trace, int64_t hash_id, struct tool_error *error);
+int trace_append_hash(struct trace *trace, uint64_t hash_id, struct tool_error *error);
 
 /* Orders the requests by arrival and makes the earliest arrival zero. */
 void trace_sort(struct trace *trace);

@@ -5,6 +5,7 @@
 #include "trace_line.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -140,6 +141,51 @@ int trace_line_csv(struct trace *trace, const struct trace_place *place, const c
 			    error);
 }
 
+/* Behind the string that begins here. */
+static const char *skip_string(const char *text)
+{
+	for (text++; *text != '\0' && *text != '"'; text++) {
+		if (*text == '\\' && text[1] != '\0')
+			text++;
+	}
+	return *text == '"' ? text + 1 : text;
+}
+
+static bool exceeds_64_bits(const char *number, size_t length)
+{
+	const size_t sign = *number == '-';
+
+	if (length == sign || strspn(number + sign, "0123456789") != length - sign)
+		return false; /* not an integer */
+	errno = 0;
+	if (sign)
+		strtoll(number, NULL, 10);
+	else
+		strtoull(number, NULL, 10);
+	return errno == ERANGE;
+}
+
+/* json-c would take the nearest integer of 64 bits, and nothing in the object would tell. */
+static int check_integers(const struct trace_place *place, const char *line,
+			  struct tool_error *error)
+{
+	for (const char *text = line; *text != '\0';) {
+		const size_t length = strspn(text, "+-.0123456789Ee");
+
+		if (exceeds_64_bits(text, length)) {
+			tool_error_set(error, "%s:%zu: the number %s in column %zu exceeds 64 bits",
+				       place->file, place->line, tool_quote(text, length).text,
+				       (size_t)(text - line) + 1);
+			return -1;
+		}
+		if (length > 0)
+			text += length;
+		else
+			text = *text == '"' ? skip_string(text) : text + 1;
+	}
+	return 0;
+}
+
 static struct tool_quote quote_json(struct json_object *value)
 {
 	const char *text = json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
@@ -228,7 +274,7 @@ static int append_json_request(struct trace *trace, const struct trace_place *pl
 				       place->file, place->line, i, quote_json(value).text);
 			return -1;
 		}
-		if (trace_append_hash(trace, json_object_get_int64(value), error) < 0)
+		if (trace_append_hash(trace, json_object_get_uint64(value), error) < 0)
 			return -1;
 	}
 	return 0;
@@ -237,9 +283,12 @@ static int append_json_request(struct trace *trace, const struct trace_place *pl
 int trace_line_json(struct trace *trace, const struct trace_place *place, const char *line,
 		    size_t length, struct tool_error *error)
 {
-	struct json_tokener *tokener = json_tokener_new();
+	struct json_tokener *tokener;
 	int result = -1;
 
+	if (check_integers(place, line, error) < 0)
+		return -1;
+	tokener = json_tokener_new();
 	if (tokener == NULL) {
 		tool_error_set(error, "%s:%zu: out of memory for the JSON object", place->file,
 			       place->line);

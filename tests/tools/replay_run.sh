@@ -75,6 +75,12 @@ done >"$directory/trace"
 runs 0 --trace "$directory/trace" $small && is requests_finished 3 && is shared_pages 64 &&
 	is decode_steps 4 && is mismatches 0
 result $? "Mooncake trace, shared prefixes"
+for id in 9223372036854775808 9223372036854775809 18446744073709551615; do
+	echo '{"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": ['$id']}'
+done >"$directory/trace"
+# shellcheck disable=SC2086 # several words
+runs 0 --trace "$directory/trace" $small && is requests_finished 3 && is shared_pages 0
+result $? "Mooncake trace, hash ids of 64 bits"
 
 runs 0 --requests 5 --steps 10 &&
 	grep -q '^Requests from the built-in generator (no trace given), seed 1$' "$directory/out" &&

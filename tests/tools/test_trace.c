@@ -116,6 +116,32 @@ START_TEST(mooncake_lines)
 }
 END_TEST
 
+START_TEST(hash_ids_have_64_bits)
+{
+	ck_assert_int_eq(read_text("{\"timestamp\": 0, \"input_length\": 2048, \"output_length\": 1, "
+				   "\"hash_ids\": [9223372036854775807, 9223372036854775808, "
+				   "9223372036854775809, 18446744073709551615]}\n"),
+			 0);
+	ck_assert_uint_eq(trace.hash_id_count, 4);
+	ck_assert_uint_eq(trace.hash_ids[0], UINT64_C(9223372036854775807));
+	ck_assert_uint_eq(trace.hash_ids[1], UINT64_C(9223372036854775808));
+	ck_assert_uint_eq(trace.hash_ids[2], UINT64_C(9223372036854775809));
+	ck_assert_uint_eq(trace.hash_ids[3], UINT64_C(18446744073709551615));
+}
+END_TEST
+
+/* Digits in other places of a line are no numbers, and other numbers are no integers. */
+START_TEST(digits_in_strings_and_other_members_are_not_looked_at)
+{
+	ck_assert_int_eq(read_text("{\"99999999999999999999\": \"\\\"99999999999999999999\\\\\", "
+				   "\"timestamp\": 5.00000000000000000000000000, \"input_length\": 7, "
+				   "\"rate\": 99999999999999999999e-20, \"output_length\": 5, "
+				   "\"hash_ids\": []}\n"),
+			 0);
+	assert_request(0, 0, 7, 5);
+}
+END_TEST
+
 START_TEST(limit_stops_before_a_bad_line)
 {
 	const char *text = HEADER "\n2023-11-16 10:00:01,1,1\n2023-11-16 10:00:02,2,1\nbad\n";
@@ -199,6 +225,26 @@ static const struct {
 	 "hash_ids[1] is '-2', not a whole number"},
 	{"{\"timestamp\": 1, \"input_length\": 7, \"output_length\": 5, \"hash_ids\": [null]}", 1,
 	 "hash_ids[0] is 'null', not a whole number"},
+	{"{\"timestamp\": 1, \"input_length\": 7, \"output_length\": 5, \"hash_ids\": [1, "
+	 "18446744073709551616]}",
+	 1, "the number '18446744073709551616' in column 73 exceeds 64 bits"},
+	{"{\"timestamp\": 1, \"input_length\": 7, \"output_length\": 5, \"hash_ids\": "
+	 "[-9223372036854775809]}",
+	 1, "the number '-9223372036854775809' in column 70 exceeds 64 bits"},
+	{"{\"timestamp\": 1, \"input_length\": 99999999999999999999999999, \"output_length\": 5, "
+	 "\"hash_ids\": []}",
+	 1, "the number '99999999999999999999999999' in column 34 exceeds 64 bits"},
+	{"{\"timestamp\": 99999999999999999999, \"input_length\": 7, \"output_length\": 5, "
+	 "\"hash_ids\": []}",
+	 1, "the number '99999999999999999999' in column 15 exceeds 64 bits"},
+	{"{\"timestamp\": 1, \"input_length\": 18446744073709551615, \"output_length\": 5, "
+	 "\"hash_ids\": []}",
+	 1, "input_length is '18446744073709551615', not a whole number from 1 to 2147483647"},
+	{"{\"timestamp\": 18446744073709551615, \"input_length\": 1, \"output_length\": 5, "
+	 "\"hash_ids\": []}",
+	 1, "timestamp is '18446744073709551615', not milliseconds from 0 to 1000000000000000"},
+	{"{\"timestamp\": 1e400, \"input_length\": 1, \"output_length\": 5, \"hash_ids\": []}", 1,
+	 "timestamp is '1e400', not milliseconds from 0 to 1000000000000000"},
 };
 
 START_TEST(bad_line_is_named_with_line_and_value)
@@ -290,6 +336,8 @@ int main(void)
 	tcase_add_test(cases, csv_with_lf_and_zones);
 	tcase_add_test(cases, csv_out_of_order_is_sorted_and_equal_arrivals_keep_their_order);
 	tcase_add_test(cases, mooncake_lines);
+	tcase_add_test(cases, hash_ids_have_64_bits);
+	tcase_add_test(cases, digits_in_strings_and_other_members_are_not_looked_at);
 	tcase_add_test(cases, limit_stops_before_a_bad_line);
 	tcase_add_test(cases, many_requests);
 	tcase_add_loop_test(cases, bad_line_is_named_with_line_and_value, 0,
