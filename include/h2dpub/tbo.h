@@ -44,11 +44,12 @@ typedef struct h2d_tbo_step {
 /*
  * Splits a decode of G running requests into [0, G / 2) and [G / 2, G) and publishes the metadata
  * of both, with the values that h2d_mha_decode_prepare() or h2d_mla_decode_prepare() give these
- * requests. To be called behind that, with the same batch: the sub-batches take their block tables
- * from it. step may be NULL.
+ * requests. To be called behind that in the same epoch, with the same batch: the sub-batches take
+ * their block tables from it. step may be NULL.
  *
  * Whether all sources of both may be written is checked before the first of them is. INVALID_STATE:
- * no tbo, or the slot's block tables are not those of this batch. OUT_OF_RANGE: fewer than two
+ * no tbo, or no decode was published in this epoch. INVALID_ARGUMENT: sizes, contexts or block ids
+ * are not those of that decode; the message names request and values. OUT_OF_RANGE: fewer than two
  * running requests. Others as for the decode. Each of the two is one publication; under the packed
  * backend MLA's members are copied one by one.
  */

@@ -8,21 +8,42 @@
 #include "error.h"
 #include "step/runner.h"
 
-h2d_status_t h2d_batch_error(const char *group, const h2d_batch_t *batch, uint32_t request,
-			     const char *format, ...)
+static h2d_status_t request_error(h2d_status_t status, const char *group, const h2d_batch_t *batch,
+				  uint32_t request, const char *format, va_list arguments)
 {
 	char detail[256];
 	char id[40] = "";
-	va_list arguments;
 
-	va_start(arguments, format);
 	vsnprintf(detail, sizeof(detail), format, arguments);
-	va_end(arguments);
 	if (batch->request_ids)
 		snprintf(id, sizeof(id), " (id %llu)",
 			 (unsigned long long)batch->request_ids[request]);
-	return h2d_error(H2D_STATUS_OUT_OF_RANGE, "%s: request %u%s: %s", group, request, id,
-			 detail);
+	return h2d_error(status, "%s: request %u%s: %s", group, request, id, detail);
+}
+
+h2d_status_t h2d_batch_error(const char *group, const h2d_batch_t *batch, uint32_t request,
+			     const char *format, ...)
+{
+	va_list arguments;
+	h2d_status_t status;
+
+	va_start(arguments, format);
+	status = request_error(H2D_STATUS_OUT_OF_RANGE, group, batch, request, format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+h2d_status_t h2d_batch_contradiction(const char *group, const h2d_batch_t *batch, uint32_t request,
+				     const char *format, ...)
+{
+	va_list arguments;
+	h2d_status_t status;
+
+	va_start(arguments, format);
+	status = request_error(H2D_STATUS_INVALID_ARGUMENT, group, batch, request, format,
+			       arguments);
+	va_end(arguments);
+	return status;
 }
 
 h2d_status_t h2d_batch_missing(const char *group, const h2d_batch_t *batch, const char *field)

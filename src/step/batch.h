@@ -17,6 +17,10 @@ typedef struct h2d_batch_sizes {
 h2d_status_t h2d_batch_error(const char *group, const h2d_batch_t *batch, uint32_t request,
 			     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* The same with INVALID_ARGUMENT: a field is not what an earlier call was given. */
+h2d_status_t h2d_batch_contradiction(const char *group, const h2d_batch_t *batch, uint32_t request,
+				     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* INVALID_ARGUMENT: a field without which the batch means nothing. */
 h2d_status_t h2d_batch_missing(const char *group, const h2d_batch_t *batch, const char *field);
 

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "step/runner.h"
+#include "table/table_state.h"
 
 int64_t h2d_decode_context(const h2d_batch_t *batch, uint32_t request)
 {
@@ -167,16 +168,21 @@ static h2d_status_t explain_ids(const h2d_runner_t *runner, const char *group,
 	return refused;
 }
 
-h2d_status_t h2d_decode_prepare_tables(const h2d_runner_t *runner, const char *group,
-				       h2d_published_table_t *table, h2d_stream_t *stream,
-				       const h2d_batch_t *batch, uint32_t running_requests)
+static h2d_table_rows_t table_rows(const h2d_batch_t *batch)
 {
-	const h2d_table_rows_t rows = {
+	return (h2d_table_rows_t){
 		.count = batch->num_requests,
 		.tables = batch->tables,
 		.ids = batch->block_tables,
 		.lengths = batch->block_table_lengths,
 	};
+}
+
+h2d_status_t h2d_decode_prepare_tables(const h2d_runner_t *runner, const char *group,
+				       h2d_published_table_t *table, h2d_stream_t *stream,
+				       const h2d_batch_t *batch, uint32_t running_requests)
+{
+	const h2d_table_rows_t rows = table_rows(batch);
 	const h2d_table_options_t options = {
 		.pad_to = running_requests,
 		.page_limit = runner->block_limit,
@@ -186,4 +192,95 @@ h2d_status_t h2d_decode_prepare_tables(const h2d_runner_t *runner, const char *g
 	if (status == H2D_STATUS_OUT_OF_RANGE)
 		return explain_ids(runner, group, batch, status);
 	return status;
+}
+
+/* ---- the decode of the epoch ----------------------------------------------------------------- */
+
+void h2d_decode_remember(h2d_runner_t *runner, const h2d_batch_t *batch,
+			 const h2d_batch_sizes_t *sizes)
+{
+	h2d_runner_slot_t *slot = &runner->slots[runner->slot];
+
+	slot->mha_decode.published = (h2d_published_decode_t){
+		.epoch = h2d_owner_epoch(slot->owner),
+		.requests = sizes->requests,
+		.running_requests = sizes->running_requests,
+		.dummy = batch->dummy,
+	};
+}
+
+static h2d_status_t check_same_sizes(const h2d_published_decode_t *decode, const char *group,
+				     const h2d_batch_t *batch, const h2d_batch_sizes_t *sizes)
+{
+	if (decode->requests != sizes->requests ||
+	    decode->running_requests != sizes->running_requests)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "%s: %u requests padded to %u, in this epoch's decode %u to %u",
+				 group, sizes->requests, sizes->running_requests, decode->requests,
+				 decode->running_requests);
+	if (decode->dummy != batch->dummy)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "%s: dummy is %d, in this epoch's decode %d", group, batch->dummy,
+				 decode->dummy);
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t check_same_contexts(const h2d_mha_decode_t *mha_decode, const char *group,
+					const h2d_batch_t *batch)
+{
+	const int32_t *contexts = h2d_buffer_host(mha_decode->members[H2D_MHA_DECODE_CONTEXT_LENS]);
+
+	for (uint32_t i = 0; i < batch->num_requests; i++) {
+		if (contexts[i] != h2d_decode_context(batch, i))
+			return h2d_batch_contradiction(group, batch, i,
+						       "a context of %lld tokens, in this epoch's "
+						       "decode %d",
+						       (long long)h2d_decode_context(batch, i),
+						       contexts[i]);
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
+static h2d_status_t check_same_rows(const h2d_mha_decode_t *mha_decode, const char *group,
+				    const h2d_batch_t *batch)
+{
+	const h2d_table_state_t *state = h2d_published_table_state(mha_decode->block_tables);
+	const h2d_table_rows_t rows = table_rows(batch);
+	const uint32_t request = h2d_table_state_find_difference(state, &rows);
+	const int32_t *ids;
+	const int32_t *decoded;
+	uint32_t length;
+	uint32_t column = 0;
+
+	if (request == batch->num_requests)
+		return H2D_STATUS_SUCCESS;
+	ids = h2d_decode_block_ids(batch, request);
+	decoded = h2d_table_state_row(state, request, &length);
+	if (row_length(batch, request) != length)
+		return h2d_batch_contradiction(group, batch, request,
+					       "block_table_lengths %u, in this epoch's decode %u",
+					       row_length(batch, request), length);
+	while (ids[column] == decoded[column])
+		column++;
+	return h2d_batch_contradiction(group, batch, request,
+				       "block_tables[%u] %d, in this epoch's decode %d", column,
+				       ids[column], decoded[column]);
+}
+
+h2d_status_t h2d_decode_check_published(const h2d_runner_t *runner, const char *group,
+					const h2d_batch_t *batch, const h2d_batch_sizes_t *sizes)
+{
+	const h2d_runner_slot_t *slot = &runner->slots[runner->slot];
+	const h2d_mha_decode_t *mha_decode = &slot->mha_decode;
+	h2d_status_t status;
+
+	if (mha_decode->published.epoch != h2d_owner_epoch(slot->owner))
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "%s: slot %u has published no decode in this epoch: prepare the "
+				 "decode first",
+				 group, runner->slot);
+	status = check_same_sizes(&mha_decode->published, group, batch, sizes);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_same_contexts(mha_decode, group, batch);
+	return status == H2D_STATUS_SUCCESS ? check_same_rows(mha_decode, group, batch) : status;
 }

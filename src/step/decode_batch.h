@@ -42,4 +42,16 @@ h2d_status_t h2d_decode_prepare_tables(const h2d_runner_t *runner, const char *g
 				       h2d_published_table_t *table, h2d_stream_t *stream,
 				       const h2d_batch_t *batch, uint32_t running_requests);
 
+/* Remembers the decode of the slot in use, once it is published. */
+void h2d_decode_remember(h2d_runner_t *runner, const h2d_batch_t *batch,
+			 const h2d_batch_sizes_t *sizes);
+
+/*
+ * For a group that adds to the decode of this epoch. INVALID_STATE: there was none.
+ * INVALID_ARGUMENT names what is not as it was in that batch: so its block ids are those that were
+ * checked.
+ */
+h2d_status_t h2d_decode_check_published(const h2d_runner_t *runner, const char *group,
+					const h2d_batch_t *batch, const h2d_batch_sizes_t *sizes);
+
 #endif

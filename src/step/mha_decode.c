@@ -239,6 +239,8 @@ h2d_status_t h2d_mha_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 		return status;
 	longest = write_sources(mha_decode, &sizes, batch);
 	status = publish_sources(mha_decode, stream, &sizes);
+	if (status == H2D_STATUS_SUCCESS)
+		h2d_decode_remember(runner, batch, &batch_sizes);
 	if (status != H2D_STATUS_SUCCESS || !step)
 		return status;
 

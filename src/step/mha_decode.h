@@ -20,10 +20,19 @@ typedef enum h2d_mha_decode_member {
 	H2D_MHA_DECODE_MEMBERS
 } h2d_mha_decode_member_t;
 
+/* The decode that was published last, of either attention. */
+typedef struct h2d_published_decode {
+	uint64_t epoch; /* 0: none */
+	uint32_t requests;
+	uint32_t running_requests;
+	bool dummy;
+} h2d_published_decode_t;
+
 typedef struct h2d_mha_decode {
 	h2d_buffer_t *members[H2D_MHA_DECODE_MEMBERS];
 	h2d_group_t *group;
 	h2d_published_table_t *block_tables; /* of the member */
+	h2d_published_decode_t published;
 	h2d_kv_index_generation_t kv_index_generation;
 } h2d_mha_decode_t;
 

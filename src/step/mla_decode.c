@@ -207,6 +207,8 @@ h2d_status_t h2d_mla_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 	if (!runner->options.mrope)
 		write_positions(&made);
 	status = publish(&made, stream);
+	if (status == H2D_STATUS_SUCCESS)
+		h2d_decode_remember(runner, batch, &sizes);
 	if (status != H2D_STATUS_SUCCESS || !step)
 		return status;
 	*step = view_of_slot(runner, runner->slot);

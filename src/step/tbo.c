@@ -285,8 +285,6 @@ static h2d_status_t check_runner(const h2d_runner_t *runner)
 static h2d_status_t check_batch(const h2d_runner_t *runner, const h2d_batch_t *batch,
 				h2d_batch_sizes_t *sizes)
 {
-	const h2d_mha_decode_t *decode = &runner->slots[runner->slot].mha_decode;
-	uint32_t described;
 	h2d_status_t status = check_runner(runner);
 
 	if (status == H2D_STATUS_SUCCESS)
@@ -297,13 +295,6 @@ static h2d_status_t check_batch(const h2d_runner_t *runner, const h2d_batch_t *b
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 GROUP ": running_requests %u cannot be split",
 				 sizes->running_requests);
-	described = h2d_table_state_described_rows(h2d_published_table_state(decode->block_tables));
-	if (described != sizes->requests)
-		return h2d_error(H2D_STATUS_INVALID_STATE,
-				 GROUP
-				 ": the slot's block_tables hold %u requests, not %u: prepare "
-				 "the decode first",
-				 described, sizes->requests);
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -344,6 +335,8 @@ h2d_status_t h2d_tbo_prepare(h2d_runner_t *runner, h2d_stream_t *stream, const h
 	split(runner, batch, &sizes, shares);
 	for (int i = 0; i < H2D_TBO_SUB_BATCHES && status == H2D_STATUS_SUCCESS; i++)
 		status = h2d_group_check_writable(shares[i].half->group, stream);
+	if (status == H2D_STATUS_SUCCESS)
+		status = h2d_decode_check_published(runner, GROUP, batch, &sizes);
 	for (int i = 0; i < H2D_TBO_SUB_BATCHES && status == H2D_STATUS_SUCCESS; i++)
 		status = slice_tables(runner, &shares[i], stream);
 	for (int i = 0; i < H2D_TBO_SUB_BATCHES && status == H2D_STATUS_SUCCESS; i++) {

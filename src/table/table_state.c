@@ -5,11 +5,12 @@
  * The host array itself is the snapshot: what it holds is described by the versions and lengths of
  * the rows last prepared, so that the next batch is compared with those alone.
  */
-#include "block_table_row.h"
+#include "table_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "block_table_row.h"
 #include "error.h"
 
 /* A row of the batch being prepared that the array does not hold as it is. */
@@ -464,6 +465,33 @@ h2d_status_t h2d_table_state_slice(const h2d_table_state_t *source, uint32_t fir
 	target->totals.prepares++;
 	target->totals.hits += hit;
 	return H2D_STATUS_SUCCESS;
+}
+
+/* The same ids as the snapshot's, whatever the version. */
+static bool holds_row(const h2d_table_state_t *state, const h2d_table_rows_t *rows, uint32_t row)
+{
+	const h2d_block_table_t *table = rows->tables ? rows->tables[row] : NULL;
+	const int32_t *ids = table ? table->ids : rows->ids[row];
+	uint32_t length = table ? table->length : rows->lengths[row];
+
+	return row < state->described && state->lengths[row] == length &&
+	       (!length || !memcmp(host_row(state, row), ids, length * sizeof(*ids)));
+}
+
+uint32_t h2d_table_state_find_difference(const h2d_table_state_t *state,
+					 const h2d_table_rows_t *rows)
+{
+	uint32_t row = skip_unchanged(state, rows, 0);
+
+	while (row < rows->count && holds_row(state, rows, row))
+		row = skip_unchanged(state, rows, row + 1);
+	return row;
+}
+
+const int32_t *h2d_table_state_row(const h2d_table_state_t *state, uint32_t row, uint32_t *length)
+{
+	*length = state->lengths[row];
+	return host_row(state, row);
 }
 
 uint64_t h2d_table_state_revision(const h2d_table_state_t *state)

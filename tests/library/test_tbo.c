@@ -371,6 +371,154 @@ START_TEST(A01_what_the_sub_batches_cost)
 }
 END_TEST
 
+/* The batch of the decode, with something that is not as it was. */
+typedef struct other_batch {
+	void (*change)(mla_case_t *mla_case);
+	const char *message;
+} other_batch_t;
+
+static void change_id(mla_case_t *mla_case)
+{
+	mla_case->ids[1][0] = -7;
+}
+
+static void change_context(mla_case_t *mla_case)
+{
+	mla_case->contexts[2]--;
+}
+
+static void change_row_length(mla_case_t *mla_case)
+{
+	mla_case->lengths[0]++;
+}
+
+static void change_padding(mla_case_t *mla_case)
+{
+	mla_case->batch.running_requests = 3;
+}
+
+static void change_requests(mla_case_t *mla_case)
+{
+	mla_case->batch.num_requests = 2;
+}
+
+static void change_dummy(mla_case_t *mla_case)
+{
+	mla_case->batch.dummy = true;
+}
+
+static const other_batch_t other_batches[] = {
+	{change_id, "tbo: request 1: block_tables[0] -7, in this epoch's decode 13"},
+	{change_context, "tbo: request 2: a context of 22 tokens, in this epoch's decode 23"},
+	{change_row_length, "tbo: request 0: block_table_lengths 3, in this epoch's decode 2"},
+	{change_padding, "tbo: 3 requests padded to 3, in this epoch's decode 3 to 4"},
+	{change_requests, "tbo: 2 requests padded to 4, in this epoch's decode 3 to 4"},
+	{change_dummy, "tbo: dummy is 1, in this epoch's decode 0"},
+};
+
+/* Their slots would not be those of the decode's table, and their ids are ones nobody checked. */
+START_TEST(another_batch_than_the_decodes_is_refused)
+{
+	const h2d_runner_options_t *options = SHAPE(_i);
+	step_world_t *world = create_world(options, _i);
+	h2d_tbo_step_t step;
+	mla_case_t decoded;
+
+	mla_case_decode(&decoded, options, 3, 0);
+	decoded.batch.running_requests = 4;
+	step_begin(world);
+	check_success(prepare_decode(world, &decoded.batch));
+	for (size_t i = 0; i < sizeof(other_batches) / sizeof(other_batches[0]); i++) {
+		mla_case_t other;
+
+		mla_case_decode(&other, options, 3, 0);
+		other.batch.running_requests = 4;
+		other_batches[i].change(&other);
+		step_check_refused(
+			world, h2d_tbo_prepare(world->runner, fixture_stream, &other.batch, NULL),
+			H2D_STATUS_INVALID_ARGUMENT);
+		check_message(other_batches[i].message);
+		step_check_published(world, "ub0_slot_mapping", false);
+	}
+	check_success(h2d_tbo_prepare(world->runner, fixture_stream, &decoded.batch, &step));
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	mla_expect_decode(world, &decoded, 4);
+	consume_halves(world, &decoded, 4, &step);
+	check_success(h2d_runner_record(world->runner, fixture_stream));
+	step_world_destroy(world);
+}
+END_TEST
+
+/* What an epoch before has decoded counts for nothing, the same batch included. */
+START_TEST(an_epoch_without_a_decode_has_no_sub_batches)
+{
+	const h2d_runner_options_t *options = SHAPE(_i);
+	step_world_t *world = create_world(options, _i);
+	h2d_tbo_step_t step;
+	mla_case_t decoded;
+	mla_case_t other;
+
+	mla_case_decode(&decoded, options, 3, 0);
+	decoded.batch.running_requests = 4;
+	mla_case_decode(&other, options, 3, 0);
+	other.batch.running_requests = 4;
+	change_id(&other);
+	for (uint32_t slot = 0; slot < STEP_SLOTS(_i); slot++) {
+		step_begin(world);
+		check_success(prepare_decode(world, &decoded.batch));
+		check_success(
+			h2d_tbo_prepare(world->runner, fixture_stream, &decoded.batch, &step));
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
+		mla_expect_decode(world, &decoded, 4);
+		consume_halves(world, &decoded, 4, &step);
+		check_success(h2d_runner_record(world->runner, fixture_stream));
+	}
+	step_begin(world);
+	step_check_refused(world,
+			   h2d_tbo_prepare(world->runner, fixture_stream, &other.batch, NULL),
+			   H2D_STATUS_INVALID_STATE);
+	check_message("prepare the decode first");
+	step_check_refused(world,
+			   h2d_tbo_prepare(world->runner, fixture_stream, &decoded.batch, NULL),
+			   H2D_STATUS_INVALID_STATE);
+	step_check_published(world, "ub0_slot_mapping", false);
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	step_world_destroy(world);
+}
+END_TEST
+
+/* Rows of block tables and the same ids in arrays are the same batch; a row that grew is not. */
+START_TEST(rows_are_compared_by_what_they_hold)
+{
+	const h2d_runner_options_t *options = SHAPE(_i);
+	const h2d_block_table_t *rows[4] = {NULL};
+	step_world_t *world = create_world(options, _i);
+	h2d_block_table_t *table;
+	h2d_tbo_step_t step;
+	h2d_batch_t batch;
+	mla_case_t decoded;
+
+	mla_case_decode(&decoded, options, 4, 0);
+	check_success(h2d_block_table_create(decoded.ids[3], decoded.lengths[3], &table));
+	rows[3] = table;
+	batch = decoded.batch;
+	batch.tables = rows;
+	step_begin(world);
+	check_success(prepare_decode(world, &batch));
+	check_success(h2d_block_table_append(table, 90));
+	step_check_refused(world, h2d_tbo_prepare(world->runner, fixture_stream, &batch, NULL),
+			   H2D_STATUS_INVALID_ARGUMENT);
+	check_message("request 3: block_table_lengths 3, in this epoch's decode 2");
+	check_success(h2d_tbo_prepare(world->runner, fixture_stream, &decoded.batch, &step));
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	mla_expect_decode(world, &decoded, 4);
+	consume_halves(world, &decoded, 4, &step);
+	check_success(h2d_runner_record(world->runner, fixture_stream));
+	h2d_block_table_release(table);
+	step_world_destroy(world);
+}
+END_TEST
+
 START_TEST(other_calls_are_refused)
 {
 	h2d_runner_options_t options = shapes[0];
@@ -444,6 +592,9 @@ int main(void)
 	tcase_add_loop_test(tcase, A01_every_batch_under_every_set_of_captured_sizes,
 			    5 * STEP_MODES, 5 * STEP_MODES + BACKENDS);
 	tcase_add_loop_test(tcase, A01_what_the_sub_batches_cost, 0, 2 * BACKENDS);
+	tcase_add_loop_test(tcase, another_batch_than_the_decodes_is_refused, 0, 2 * STEP_MODES);
+	tcase_add_loop_test(tcase, an_epoch_without_a_decode_has_no_sub_batches, 0, 2 * STEP_MODES);
+	tcase_add_loop_test(tcase, rows_are_compared_by_what_they_hold, 0, 2 * STEP_MODES);
 	tcase_add_test(tcase, other_calls_are_refused);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
