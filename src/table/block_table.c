@@ -55,7 +55,6 @@ static h2d_status_t create_with_version(const int32_t *ids, uint32_t count, uint
 	}
 	atomic_init(&storage->references, 1);
 	storage->capacity = capacity;
-	storage->used = count;
 	if (count)
 		memcpy(storage->ids, ids, count * sizeof(*ids));
 	table->version = version;
@@ -126,8 +125,7 @@ static h2d_status_t begin_growth(const h2d_block_table_t *table, uint32_t more,
 	uint64_t capacity = (uint64_t)table->length + more;
 	h2d_status_t status;
 
-	if (table->storage->used == table->length &&
-	    table->storage->capacity - table->length >= more)
+	if (table->storage->capacity - table->length >= more)
 		return share(table, out);
 	/* A row that has grown will grow again. */
 	capacity += capacity / 4 + 16;
@@ -158,7 +156,6 @@ h2d_status_t h2d_block_table_grow(const h2d_block_table_t *table, const void *ta
 	if (tail_count)
 		memcpy(row->ids + length, tail, tail_count * sizeof(*row->ids));
 	row->length = length + tail_count;
-	row->storage->used = row->length;
 	for (uint32_t i = length; i < row->length; i++)
 		row->ids[i] = (int32_t)le32toh((uint32_t)row->ids[i]);
 	raise_id_bound(row, h2d_largest_id(row->ids + length, tail_count));

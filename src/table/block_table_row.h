@@ -14,7 +14,6 @@
 struct h2d_block_table_storage {
 	atomic_uint references;
 	uint32_t capacity;
-	uint32_t used; /* up to the length of the longest row; kept by h2d_block_table_grow() only */
 	int32_t ids[];
 };
 
@@ -44,7 +43,8 @@ uint64_t h2d_block_table_draw_version(void);
  * A new row of the same lineage: the ids of table, then tail, little-endian int32 of any alignment.
  * table NULL: a row of tail alone with a new version. For rows that are made here only and never
  * changed otherwise, by one thread at a time: it writes behind the ids of table, which others may
- * read meanwhile.
+ * read meanwhile. So a row that table grew to before must be released, as a decoder does with the
+ * rows of a message that it refuses; of an accepted one, the row that has grown takes its place.
  */
 h2d_status_t h2d_block_table_grow(const h2d_block_table_t *table, const void *tail,
 				  uint32_t tail_count, h2d_block_table_t **grown);
