@@ -140,17 +140,22 @@ H2D_API h2d_status_t h2d_table_state_prepare(h2d_table_state_t *state,
 					     const h2d_table_options_t *options);
 
 /*
- * Pads the prepared rows to running rows with zero rows, and forgets rows from scheduled on.
- * OUT_OF_RANGE: scheduled > running, running > rows, or scheduled more than were prepared.
+ * Pads the prepared rows to running rows with zero rows, and forgets rows from scheduled on. If no
+ * row has to be zeroed for that, nothing is acquired and the revision stays. OUT_OF_RANGE:
+ * scheduled > running, running > rows, or scheduled more than were prepared.
  */
 H2D_API h2d_status_t h2d_table_state_pad(h2d_table_state_t *state, uint32_t scheduled,
 					 uint32_t running, const char *reason);
 
 /*
  * Prepares target with rows [first, first + count) of source, sharing their versions, for a
- * sub-batch that has its own buffer. Rows that source does not describe are taken at full width
- * as they stand in its array; only for these options' page_limit counts, the others are below the
- * limit of source. OUT_OF_RANGE: behind the rows of source; errors of prepare.
+ * sub-batch that has its own buffer. They are below the limit of source already, so that these
+ * options' page_limit does not count.
+ *
+ * If source does not describe all of these rows, all are taken at full width and without versions,
+ * as they stand in its array, so that an append to one of them rewrites it. Then every id, those of
+ * the rows that source describes included, must be below these options' page_limit.
+ * OUT_OF_RANGE: behind the rows of source; errors of prepare.
  */
 H2D_API h2d_status_t h2d_table_state_slice(const h2d_table_state_t *source, uint32_t first,
 					   uint32_t count, h2d_table_state_t *target,

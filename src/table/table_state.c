@@ -391,7 +391,6 @@ h2d_status_t h2d_table_state_prepare(h2d_table_state_t *state, const h2d_table_r
 h2d_status_t h2d_table_state_pad(h2d_table_state_t *state, uint32_t scheduled, uint32_t running,
 				 const char *reason)
 {
-	uint32_t described;
 	h2d_status_t status;
 
 	if (!state)
@@ -399,20 +398,13 @@ h2d_status_t h2d_table_state_pad(h2d_table_state_t *state, uint32_t scheduled, u
 	status = check_extent(state, scheduled, running);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	described = state->described;
-	if (scheduled > described)
+	if (scheduled > state->described)
 		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
 				 "%s: %u rows scheduled, %u were prepared", state->name, scheduled,
-				 described);
-	if (scheduled == described && running <= state->zero_to)
-		return H2D_STATUS_SUCCESS;
-	status = begin_write(state, reason);
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	zero_rows(state, scheduled, running);
-	state->described = scheduled;
-	state->zero_to = running;
-	return H2D_STATUS_SUCCESS;
+				 state->described);
+	/* The rows that stay are as they were. */
+	state->change_count = 0;
+	return write_changes(state, scheduled, running, reason);
 }
 
 /* Rows that the source describes keep their versions; others are taken as they stand. */

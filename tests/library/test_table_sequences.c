@@ -177,16 +177,17 @@ static h2d_status_t model_pad(struct model_table *table, uint32_t scheduled, uin
 
 	if (scheduled > running || running > ROWS || scheduled > table->described)
 		return H2D_STATUS_OUT_OF_RANGE;
-	if (scheduled == table->described && running <= table->zero_to)
-		return H2D_STATUS_SUCCESS;
-	status = model_acquire(table, reason);
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	table->revision++;
-	for (uint32_t i = scheduled; i < running; i++)
-		memset(table->host[i], 0, sizeof(table->host[i]));
+	if (running > scheduled && (scheduled != table->described || running > table->zero_to)) {
+		status = model_acquire(table, reason);
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
+		table->revision++;
+		for (uint32_t i = scheduled; i < running; i++)
+			memset(table->host[i], 0, sizeof(table->host[i]));
+	}
+	if (scheduled != table->described || running > table->zero_to)
+		table->zero_to = running;
 	table->described = scheduled;
-	table->zero_to = running;
 	return H2D_STATUS_SUCCESS;
 }
 

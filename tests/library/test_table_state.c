@@ -477,6 +477,34 @@ START_TEST(padding_forgets_rows_and_describes_no_more_than_were_prepared)
 }
 END_TEST
 
+/* Fewer rows without a zero row behind them: no byte changes, so nothing is acquired or counted. */
+START_TEST(forgetting_rows_alone_is_no_write)
+{
+	h2d_block_table_t *row = ROW(1, 2);
+
+	ck_assert_int_eq(PREPARE(4, 8, row, row, row), H2D_STATUS_SUCCESS);
+	ck_assert_uint_eq(h2d_table_state_valid_rows(state), 4);
+	remember();
+	acquire_result = H2D_STATUS_ALREADY_PUBLISHED;
+	ck_assert_int_eq(h2d_table_state_pad(state, 2, 2, NULL), H2D_STATUS_SUCCESS);
+	assert_remembered();
+	ck_assert_uint_eq(acquires, 1);
+	/* Row 2 holds ids, so that the zero row behind it does not count any more. */
+	ck_assert_uint_eq(h2d_table_state_described_rows(state), 2);
+	ck_assert_uint_eq(h2d_table_state_valid_rows(state), 2);
+	ck_assert_int_eq(h2d_table_state_pad(state, 0, 0, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_uint_eq(h2d_table_state_valid_rows(state), 0);
+	ck_assert_int_eq(h2d_table_state_pad(state, 0, 1, NULL), H2D_STATUS_ALREADY_PUBLISHED);
+	assert_remembered();
+	acquire_result = H2D_STATUS_SUCCESS;
+	ck_assert_int_eq(h2d_table_state_pad(state, 0, 1, NULL), H2D_STATUS_SUCCESS);
+	ASSERT_ROW(0, 0);
+	ASSERT_ROW(1, 1, 2);
+	ck_assert_uint_eq(h2d_table_state_revision(state), copied_revision + 1);
+	h2d_block_table_release(row);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("table_state");
@@ -499,6 +527,7 @@ int main(void)
 	tcase_add_loop_test(table, B17_negative_page_ids_fail_before_any_write, 0, 3);
 	tcase_add_test(table, B18_zero_width_rows_and_padding);
 	tcase_add_test(table, padding_forgets_rows_and_describes_no_more_than_were_prepared);
+	tcase_add_test(table, forgetting_rows_alone_is_no_write);
 	suite_add_tcase(suite, table);
 	return run_suite(suite);
 }
