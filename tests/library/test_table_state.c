@@ -335,6 +335,40 @@ START_TEST(slices_take_undescribed_rows_as_they_stand)
 }
 END_TEST
 
+/* One row that the source does not describe, and all are taken for new rows under another limit. */
+START_TEST(a_slice_described_in_part_is_unversioned)
+{
+	int32_t target_host[3 * COLUMNS] = {0};
+	h2d_table_options_t low = {.page_limit = 4}, high = {.page_limit = 8};
+	h2d_block_table_t *row = ROW(7, 6);
+	h2d_table_state_t *target = NULL;
+	h2d_table_totals_t totals;
+
+	ck_assert_int_eq(h2d_table_state_create("ub2", target_host, 3, COLUMNS, NULL, NULL, &target), 0);
+	ck_assert_int_eq(PREPARE(3, 8, row, row), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 3, target, &low), H2D_STATUS_OUT_OF_RANGE);
+	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "row 0 column 0 has page 7, the limit is 4"));
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, &low), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 3, target, &high), H2D_STATUS_SUCCESS);
+	h2d_table_state_get_totals(target, &totals);
+	ck_assert_uint_eq(totals.rows_written, 5);
+	ck_assert_uint_eq(totals.ids_written, 2 + 2 + 3 * COLUMNS);
+	/* An append rewrites its row, and is an append again once all rows are described. */
+	ck_assert_int_eq(h2d_block_table_append(row, 5), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(PREPARE(3, 8, row, row), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 1, 2, target, &high), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, NULL), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_block_table_append(row, 4), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(PREPARE(3, 8, row, row), H2D_STATUS_SUCCESS);
+	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, NULL), H2D_STATUS_SUCCESS);
+	h2d_table_state_get_totals(target, &totals);
+	ck_assert_uint_eq(totals.rows_written, 9);
+	ck_assert_uint_eq(totals.rows_appended, 2);
+	h2d_table_state_destroy(target);
+	h2d_block_table_release(row);
+}
+END_TEST
+
 START_TEST(B15_sparse_replacement_leaves_unchanged_rows_untouched)
 {
 	h2d_block_table_t *full[4], *changed = ROW(6, 7);
@@ -521,6 +555,7 @@ int main(void)
 	tcase_add_test(table, B13_late_invalid_versioned_row_and_rejected_acquisition_never_write);
 	tcase_add_test(table, B14_tbo_inherits_appends_and_tracks_unversioned_content_changes);
 	tcase_add_test(table, slices_take_undescribed_rows_as_they_stand);
+	tcase_add_test(table, a_slice_described_in_part_is_unversioned);
 	tcase_add_test(table, B15_sparse_replacement_leaves_unchanged_rows_untouched);
 	tcase_add_test(table, B16_reorder_reuses_validation_by_lineage);
 	tcase_add_test(table, ids_that_a_row_has_lost_do_not_count);
