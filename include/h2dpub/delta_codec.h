@@ -13,14 +13,23 @@
  *   u32 magic "H2BT"   u16 version   u16 reserved (0)
  *   u64 channel        u64 sequence
  *   u32 requests n     u32 tail ids t
- *   u64 request_ids[n]
- *   u32 base_lengths[n]    ids that row i keeps of the same request's row in the last message
- *   u32 tail_offsets[n+1]  from 0 up to t
- *   i32 tail_values[t]     row i = its first base_lengths[i] ids, then tail_values[from offset i
- *                          up to offset i + 1]
- *   u32 crc32              of everything before (the CRC of zlib)
+ *   u64 request_ids[n]     each once
+ *   u32 base_lengths[n]    0, or the whole length of this request's row in the message before
+ *   u32 tail_offsets[n+1]  from 0 up to t, never falling
+ *   i32 tail_values[t]     row i = the first base_lengths[i] ids of that row, then
+ *                          tail_values[from offset i up to offset i + 1]
+ *   u32 crc32              of everything before (the CRC of zlib: polynomial 0x04C11DB7,
+ *                          reflected, beginning with and finally XORed with 0xFFFFFFFF)
  *
- * A message with all base lengths 0 is self-contained; any other follows the message before it.
+ * These are 40 + 16 n + 4 t bytes, and a message has no others: one that is shorter or longer is
+ * refused.
+ *
+ * A message with all base lengths 0 is self-contained; any other builds on the message before it.
+ * Within a channel the sequence number grows with each message, an encoder's by 1 from 1 on. A
+ * decoder takes a self-contained message of any higher number than the last one that it took, any
+ * other message only of the next number. A message is the whole batch: a request that is absent
+ * from it has no row that the next message could build on, so its base length there is 0. Nor has
+ * an empty row one. Page ids are not judged: any int32 is an id.
  */
 #ifndef H2DPUB_DELTA_CODEC_H
 #define H2DPUB_DELTA_CODEC_H
@@ -52,7 +61,11 @@ H2D_API h2d_status_t h2d_delta_encoder_encode(h2d_delta_encoder_t *encoder, uint
 					      const h2d_block_table_t *const tables[],
 					      const void **bytes, size_t *size);
 
-/* Makes the next message self-contained. */
+/*
+ * Makes the next message self-contained: all rows whole, for all decoders, whichever of them asked.
+ * So the message is as large as the tables, and at every decoder all rows are new ones, of other
+ * versions: the next prepare of a table writes, and its publication sends, all of them once more.
+ */
 H2D_API void h2d_delta_encoder_request_whole(h2d_delta_encoder_t *encoder);
 
 /* One decoded step. */
@@ -74,10 +87,11 @@ H2D_API h2d_status_t h2d_delta_decoder_create(h2d_delta_decoder_t **decoder);
 H2D_API void h2d_delta_decoder_destroy(h2d_delta_decoder_t *decoder);
 
 /*
- * Decodes one message, which may come from anywhere: every field is checked. A row without new ids
- * is the same object as in the last batch; one that grew is a new object of the same lineage, so
- * that older batches stay as they are. The batch is valid until the next successful decode; retain
- * rows to keep them longer.
+ * Decodes one message, which may come from anywhere: every field is checked. A row with a base
+ * length and no new ids is the same object as in the last batch; one with both is a new object of
+ * the same lineage, so that older batches stay as they are; one without a base length (of whole
+ * tables, or a row that was empty) is a new object with a new version, even if its ids are the same.
+ * The batch is valid until the next successful decode; retain rows to keep them longer.
  *
  * On error the decoder is as before. INVALID_ARGUMENT: not a message of this version, truncated or
  * corrupted (the message says which field). INVALID_STATE: received before, older than what was

@@ -179,6 +179,36 @@ START_TEST(a_row_that_another_request_takes_over_is_sent_whole)
 }
 END_TEST
 
+/* Nothing says that they are the rows that the decoder has, so they are not. */
+START_TEST(rows_without_a_base_length_are_new_rows)
+{
+	const h2d_block_table_t *before[2];
+	uint64_t versions[2];
+	h2d_decoded_batch_t batch;
+
+	ADD(1, 3, 4);
+	add_row(2, NULL, 0);
+	batch = step();
+	for (int n = 0; n < 3; n++) {
+		for (int i = 0; i < 2; i++) {
+			before[i] = batch.tables[i];
+			h2d_block_table_retain(before[i]);
+			versions[i] = h2d_block_table_version(before[i]);
+		}
+		/* Whole tables for whoever asked, in the middle. */
+		if (n == 1)
+			h2d_delta_encoder_request_whole(encoder);
+		batch = step();
+		ck_assert_int_eq(batch.tables[0] == before[0], n != 1);
+		ck_assert_int_eq(h2d_block_table_version(batch.tables[0]) == versions[0], n != 1);
+		ck_assert_ptr_ne(batch.tables[1], before[1]);
+		ck_assert_uint_gt(h2d_block_table_version(batch.tables[1]), versions[1]);
+		h2d_block_table_release(before[0]);
+		h2d_block_table_release(before[1]);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("delta_rows");
@@ -190,6 +220,7 @@ int main(void)
 	tcase_add_test(decoded, a_refused_message_costs_the_next_one_no_copy);
 	tcase_add_test(decoded, an_older_row_is_sent_whole);
 	tcase_add_test(decoded, a_row_that_another_request_takes_over_is_sent_whole);
+	tcase_add_test(decoded, rows_without_a_base_length_are_new_rows);
 	suite_add_tcase(suite, decoded);
 	return run_suite(suite);
 }
