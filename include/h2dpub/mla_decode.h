@@ -50,6 +50,7 @@ typedef struct h2d_mla_decode_step {
  *
  * The whole batch is validated before anything is written: INVALID_STATE, the runner's attention is
  * not MLA; others as for h2d_mha_decode_prepare(), a block holding block_size * W tokens.
+ * OUT_OF_RANGE too: with W > 1, contexts of more than int32 tokens in all.
  */
 H2D_API h2d_status_t h2d_mla_decode_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 					    const h2d_batch_t *batch, h2d_mla_decode_step_t *step);

@@ -130,6 +130,25 @@ static h2d_status_t check_full_width(const h2d_runner_t *runner, const char *gro
 	return H2D_STATUS_SUCCESS;
 }
 
+/* With several ranks the prefix sum of all tokens is published, not of this rank's pages alone. */
+static h2d_status_t check_all_tokens(const h2d_runner_t *runner, const char *group,
+				     const h2d_batch_t *batch)
+{
+	int64_t tokens = 0;
+
+	if (runner->options.dcp_size == 1)
+		return H2D_STATUS_SUCCESS;
+	for (uint32_t i = 0; i < batch->num_requests; i++) {
+		tokens += h2d_decode_context(batch, i);
+		if (tokens > INT32_MAX)
+			return h2d_batch_error(group, batch, i,
+					       "the contexts up to it are %lld tokens, more than "
+					       "%d",
+					       (long long)tokens, INT32_MAX);
+	}
+	return H2D_STATUS_SUCCESS;
+}
+
 h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
 			      const h2d_batch_t *batch, h2d_batch_sizes_t *sizes)
 {
@@ -137,6 +156,8 @@ h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
 
 	if (status == H2D_STATUS_SUCCESS)
 		status = check_full_width(runner, group, batch);
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_all_tokens(runner, group, batch);
 	return status == H2D_STATUS_SUCCESS ? h2d_decode_check_rows(runner, group, batch) : status;
 }
 

@@ -17,7 +17,8 @@ const int32_t *h2d_decode_block_ids(const h2d_batch_t *batch, uint32_t request);
 /*
  * Works out the sizes of a batch and checks contexts and the lengths of block-table rows;
  * h2d_decode_prepare_tables() checks the ids. group: whose messages they are. INVALID_ARGUMENT: the
- * batch is no decode. OUT_OF_RANGE: a request runs less than its full width.
+ * batch is no decode. OUT_OF_RANGE: a request runs less than its full width, or the contexts of all
+ * ranks are more tokens than int32 holds.
  */
 h2d_status_t h2d_decode_check(const h2d_runner_t *runner, const char *group,
 			      const h2d_batch_t *batch, h2d_batch_sizes_t *sizes);

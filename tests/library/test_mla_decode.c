@@ -405,6 +405,49 @@ START_TEST(a_bad_batch_is_refused_before_a_source_is_written)
 }
 END_TEST
 
+/* Contexts within their limits, whose prefix sum over all ranks just fits into int32, or not. */
+START_TEST(contexts_of_all_ranks_are_at_most_int32_tokens)
+{
+	const h2d_runner_options_t options = {
+		.attention = H2D_ATTENTION_MLA,
+		.max_requests = 4,
+		.query_length = 1,
+		.block_size = 1 << 24,
+		.max_model_length = 1 << 30,
+		.dcp_size = 2,
+		.tbo = true,
+	};
+	static const int32_t ids[64] = {0};
+	const int32_t *const rows[] = {ids, ids, ids};
+	const uint32_t lengths[] = {32, 32, 32};
+	const int32_t contexts[] = {1 << 30, (1 << 30) - 1, 1};
+	const int32_t fitting[] = {0, 1 << 30, INT32_MAX};
+	h2d_batch_t batch = {.num_requests = 3,
+			     .context_lengths = contexts,
+			     .block_tables = rows,
+			     .block_table_lengths = lengths};
+	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), 1);
+	h2d_mla_decode_step_t step;
+	h2d_tbo_step_t halves;
+
+	step_begin(world);
+	step_check_refused(world,
+			   h2d_mla_decode_prepare(world->runner, fixture_stream, &batch, NULL),
+			   H2D_STATUS_OUT_OF_RANGE);
+	check_message("mla_decode: request 2: the contexts up to it are 2147483648 tokens");
+	step_check_refused(world, h2d_tbo_prepare(world->runner, fixture_stream, &batch, NULL),
+			   H2D_STATUS_OUT_OF_RANGE);
+	check_message("tbo: request 2: the contexts up to it are 2147483648 tokens");
+	batch.num_requests = 2;
+	check_success(h2d_mla_decode_prepare(world->runner, fixture_stream, &batch, &step));
+	check_success(h2d_tbo_prepare(world->runner, fixture_stream, &batch, &halves));
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	expect_bytes(step.g_kv_indptr, fitting, sizeof(fitting));
+	expect_bytes(halves.sub_batches[0].g_kv_indptr, fitting, 2 * sizeof(int32_t));
+	step_world_discard(world);
+}
+END_TEST
+
 START_TEST(other_calls_are_refused)
 {
 	h2d_runner_options_t options = shapes[0];
@@ -485,6 +528,7 @@ int main(void)
 	tcase_add_loop_test(values, A01_members_are_copied_one_by_one, 0, BACKENDS);
 	tcase_add_loop_test(values, a_bad_batch_is_refused_before_a_source_is_written, 0,
 			    sizeof(refusals) / sizeof(refusals[0]));
+	tcase_add_loop_test(values, contexts_of_all_ranks_are_at_most_int32_tokens, 0, BACKENDS);
 	tcase_add_test(values, other_calls_are_refused);
 	suite_add_tcase(suite, values);
 
