@@ -60,6 +60,7 @@ static h2d_status_t set_transport(h2d_group_t *group, h2d_backend_t transport)
 		drop_pull(group);
 	group->transport = transport;
 	group->fallback_reason = reason;
+	group->described = false; /* a new transport's descriptors are empty */
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -126,8 +127,8 @@ static h2d_status_t select_packed(h2d_owner_t *owner, h2d_group_t **groups)
 				  is_subset(groups[i], groups[j]);
 		if (groups[i]->transport_chosen)
 			continue;
-		status = set_transport(groups[i],
-				       covered ? H2D_BACKEND_DIRECT : H2D_BACKEND_PACKED);
+		status =
+			set_transport(groups[i], covered ? H2D_BACKEND_DIRECT : H2D_BACKEND_PACKED);
 		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}

@@ -30,8 +30,8 @@ START_TEST(rebuilt_owner_publishes_old_and_new_buffers)
 	check_success(h2d_buffer_destroy(pair.b));
 	bytes = case_buffer(pair.owner, "b", 1, 100, 0, H2D_COUNT_BYTES);
 	rows = case_buffer(pair.owner, "rows", 4, 6, 3, H2D_COUNT_ROWS);
-	check_success(h2d_group_create(pair.owner, "three",
-				       (h2d_buffer_t *[]){rows, pair.a, bytes}, 3, &group));
+	check_success(h2d_group_create(pair.owner, "three", (h2d_buffer_t *[]){rows, pair.a, bytes},
+				       3, &group));
 	check_success(h2d_owner_select_transports(pair.owner));
 	ck_assert_int_eq(h2d_group_transport(group), _i);
 
@@ -52,6 +52,70 @@ START_TEST(rebuilt_owner_publishes_old_and_new_buffers)
 	for (int i = 0; i < 4 * 3; i++)
 		expected_rows[i] = 23;
 	expect_bytes(h2d_buffer_device(rows), expected_rows, sizeof(expected_rows));
+}
+END_TEST
+
+static void publish_with(const struct pair *pair, h2d_backend_t transport, int32_t value)
+{
+	h2d_backend_t chosen;
+
+	check_success(h2d_group_use_transport(pair->group, transport, &chosen));
+	ck_assert_int_eq(chosen, transport);
+	check_success(h2d_owner_begin(pair->owner, fixture_stream));
+	fill_source(pair->a, value);
+	fill_source(pair->b, value + 1);
+	check_success(publish_two(pair->group, fixture_stream, 16, 9));
+	check_success(h2d_owner_finish(pair->owner, fixture_stream));
+	expect_values(h2d_buffer_device(pair->a), 0, 16, value);
+	expect_values(h2d_buffer_device(pair->b), 0, 9, value + 1);
+	check_success(h2d_owner_rebuild(pair->owner));
+}
+
+/* From each transport to each and back: counts that stay the same are not taken for described. */
+START_TEST(changed_transport_publishes_unchanged_counts)
+{
+	const h2d_backend_t from = (h2d_backend_t)(_i / BACKENDS);
+	const h2d_backend_t to = (h2d_backend_t)(_i % BACKENDS);
+	struct pair pair = pair_open("slot", from);
+
+	publish_with(&pair, from, 11);
+	publish_with(&pair, to, 21);
+	publish_with(&pair, to, 31);
+	publish_with(&pair, from, 41);
+	publish_with(&pair, to, 51);
+	expect_values(h2d_buffer_device(pair.b), 9, 16, 0);
+}
+END_TEST
+
+/* The same where a selection takes the transport away, for a larger group, and gives it back. */
+START_TEST(selected_again_publishes_unchanged_counts)
+{
+	struct pair pair = pair_open("slot", H2D_BACKEND_PACKED);
+	h2d_buffer_t *third;
+	h2d_group_t *larger = NULL;
+
+	for (int32_t value = 11; value < 41; value += 10) {
+		ck_assert_int_eq(h2d_group_transport(pair.group),
+				 larger ? H2D_BACKEND_DIRECT : H2D_BACKEND_PACKED);
+		check_success(h2d_owner_begin(pair.owner, fixture_stream));
+		fill_source(pair.a, value);
+		fill_source(pair.b, value + 1);
+		check_success(publish_two(pair.group, fixture_stream, 16, 16));
+		check_success(h2d_owner_finish(pair.owner, fixture_stream));
+		expect_values(h2d_buffer_device(pair.a), 0, 16, value);
+		expect_values(h2d_buffer_device(pair.b), 0, 16, value + 1);
+		check_success(h2d_owner_rebuild(pair.owner));
+		if (larger) {
+			check_success(h2d_group_destroy(larger));
+			larger = NULL;
+		} else if (value == 11) {
+			third = case_buffer(pair.owner, "c", 4, 16, 0, H2D_COUNT_ROWS);
+			check_success(h2d_group_create(pair.owner, "larger",
+						       (h2d_buffer_t *[]){pair.a, pair.b, third}, 3,
+						       &larger));
+		}
+		check_success(h2d_owner_select_transports(pair.owner));
+	}
 }
 END_TEST
 
@@ -81,9 +145,8 @@ END_TEST
 
 START_TEST(rebuild_that_times_out_fails_the_owner)
 {
-	h2d_owner_t *owner = case_owner(
-		&(h2d_owner_options_t){.name = "slot", .backend = (h2d_backend_t)_i,
-				       .timeout_ns = 50000000});
+	h2d_owner_t *owner = case_owner(&(h2d_owner_options_t){
+		.name = "slot", .backend = (h2d_backend_t)_i, .timeout_ns = 50000000});
 	h2d_buffer_t *buffer = case_buffer(owner, "a", 4, 16, 0, H2D_COUNT_ROWS);
 
 	check_success(h2d_owner_select_transports(owner));
@@ -258,9 +321,9 @@ static void model_exchange_buffers(struct model *model)
 			model->buffers[i] = NULL;
 		} else if (!model->buffers[i] && model_random(model, 0, 1) == 0) {
 			snprintf(name, sizeof(name), "%d", i);
-			model->buffers[i] =
-				case_buffer(model->owner, name, 1,
-					    model_random(model, 1, MODEL_BYTES), 0, H2D_COUNT_BYTES);
+			model->buffers[i] = case_buffer(model->owner, name, 1,
+							model_random(model, 1, MODEL_BYTES), 0,
+							H2D_COUNT_BYTES);
 			memset(model->expected[i], 0, MODEL_BYTES);
 			model->created++;
 		}
@@ -324,8 +387,8 @@ START_TEST(random_rebuilds_keep_every_byte)
 		ck_assert_uint_eq(h2d_owner_epoch(model.owner), (uint64_t)round + 1);
 		for (int i = 0; i < MODEL_BUFFERS; i++)
 			if (model.buffers[i])
-				expect_bytes(h2d_buffer_device(model.buffers[i]),
-					     model.expected[i], buffer_size(model.buffers[i]));
+				expect_bytes(h2d_buffer_device(model.buffers[i]), model.expected[i],
+					     buffer_size(model.buffers[i]));
 	}
 	ck_assert_uint_gt(model.created, 2 * MODEL_BUFFERS);
 	/* The bits of destroyed buffers are used again. */
@@ -341,6 +404,9 @@ static Suite *rebuild_suite(void)
 	tcase_add_checked_fixture(tcase, case_setup, case_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, rebuilt_owner_publishes_old_and_new_buffers, 0, BACKENDS);
+	tcase_add_loop_test(tcase, changed_transport_publishes_unchanged_counts, 0,
+			    BACKENDS * BACKENDS);
+	tcase_add_test(tcase, selected_again_publishes_unchanged_counts);
 	tcase_add_loop_test(tcase, rebuild_waits_for_all_work_on_the_stream, 0, BACKENDS);
 	tcase_add_loop_test(tcase, rebuild_that_times_out_fails_the_owner, 0, BACKENDS);
 	tcase_add_loop_test(tcase, states_and_captures_refuse_a_rebuild, 0, BACKENDS);
