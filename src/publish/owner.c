@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,17 @@ static h2d_status_t check_stream(const h2d_owner_t *owner, const h2d_stream_t *s
 	return H2D_STATUS_SUCCESS;
 }
 
+/* Never used again, unlike a pthread_t, which the next thread may get from one that has ended. */
+static uint64_t this_thread(void)
+{
+	static _Atomic uint64_t threads;
+	static _Thread_local uint64_t number; /* 0: not yet drawn */
+
+	if (number == 0)
+		number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+	return number;
+}
+
 h2d_status_t h2d_owner_check_active(const h2d_owner_t *owner, const h2d_stream_t *stream,
 				    const char *what, const char *name)
 {
@@ -61,7 +73,7 @@ h2d_status_t h2d_owner_check_active(const h2d_owner_t *owner, const h2d_stream_t
 
 	/* The usual case: the stream of begin itself, which is on the owner's device. */
 	if (owner->state == H2D_OWNER_ACTIVE && stream == owner->stream &&
-	    pthread_equal(owner->thread, pthread_self()) && !h2d_stream_is_capturing(stream))
+	    owner->thread == this_thread() && !h2d_stream_is_capturing(stream))
 		return H2D_STATUS_SUCCESS;
 	if (owner->state != H2D_OWNER_ACTIVE) {
 		char action[128];
@@ -69,7 +81,7 @@ h2d_status_t h2d_owner_check_active(const h2d_owner_t *owner, const h2d_stream_t
 		snprintf(action, sizeof(action), "%s '%s'", what, name);
 		return state_error(owner, action, "; acquire sources first");
 	}
-	if (!pthread_equal(owner->thread, pthread_self()))
+	if (owner->thread != this_thread())
 		return h2d_error(H2D_STATUS_WRONG_THREAD,
 				 "%s '%s': publish on the owner thread, the one that began epoch "
 				 "%" PRIu64 " of owner '%s'",
@@ -279,9 +291,9 @@ h2d_status_t h2d_owner_add_buffer(h2d_owner_t *owner, h2d_buffer_t *buffer)
 
 	if (buffers)
 		owner->buffers = buffers;
-	if (!buffers || (index == 64 * words && (!grow_bits(&owner->published, words) ||
-						 !grow_bits(&owner->in_use, words) ||
-						 !grow_bits(&owner->taken, words))))
+	if (!buffers || (index == 64 * words &&
+			 (!grow_bits(&owner->published, words) ||
+			  !grow_bits(&owner->in_use, words) || !grow_bits(&owner->taken, words))))
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "owner '%s': no memory for buffer '%s'",
 				 owner->name, buffer->name);
 	owner->ledger_words = index / 64 < words ? words : words + 1;
@@ -412,7 +424,7 @@ h2d_status_t h2d_owner_begin(h2d_owner_t *owner, h2d_stream_t *stream)
 		owner->stream_identity = h2d_stream_identity(stream);
 	}
 	clear_ledger(owner);
-	owner->thread = pthread_self();
+	owner->thread = this_thread();
 	owner->epoch++;
 	owner->state = H2D_OWNER_ACTIVE;
 	return H2D_STATUS_SUCCESS;
@@ -457,7 +469,7 @@ h2d_status_t h2d_owner_resume(h2d_owner_t *owner, h2d_stream_t *stream)
 				 "h2d_owner_resume: an argument is NULL");
 	if (owner->state != H2D_OWNER_SEALED)
 		return state_error(owner, "cannot resume", "");
-	if (!pthread_equal(owner->thread, pthread_self()))
+	if (owner->thread != this_thread())
 		return h2d_error(H2D_STATUS_WRONG_THREAD,
 				 "cannot resume: not the owner thread, the one that began epoch "
 				 "%" PRIu64 " of owner '%s'",

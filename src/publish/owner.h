@@ -3,8 +3,6 @@
 #ifndef H2DPUB_SRC_PUBLISH_OWNER_H
 #define H2DPUB_SRC_PUBLISH_OWNER_H
 
-#include <pthread.h>
-
 #include <h2dpub/publication.h>
 
 #include "hsa/device.h"
@@ -22,7 +20,7 @@ struct h2d_owner {
 
 	h2d_owner_state_t state;
 	uint64_t epoch;
-	pthread_t thread;     /* of the last begin, as are: */
+	uint64_t thread;      /* of the last begin, as are: */
 	h2d_stream_t *stream; /* retained; NULL before the first begin */
 	uint64_t stream_identity;
 

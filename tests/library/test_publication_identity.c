@@ -17,6 +17,7 @@ struct foreign_call {
 		FOREIGN_RESUME,
 		FOREIGN_FINISH,
 		FOREIGN_ACQUIRE,
+		FOREIGN_BEGIN,
 		FOREIGN_EPOCH
 	} call;
 	struct pair *pair;
@@ -42,6 +43,9 @@ static void *make_call(void *argument)
 		break;
 	case FOREIGN_ACQUIRE:
 		call->status = h2d_buffer_acquire_write(pair->a, call->stream, "corrected");
+		break;
+	case FOREIGN_BEGIN:
+		call->status = h2d_owner_begin(pair->owner, call->stream);
 		break;
 	case FOREIGN_EPOCH:
 		call->status = h2d_owner_begin(pair->owner, call->stream);
@@ -91,6 +95,22 @@ START_TEST(P03_another_thread_cannot_publish_or_resume_the_owner)
 		    H2D_STATUS_ALREADY_PUBLISHED, "republish_reason");
 	check_success(h2d_owner_finish(pair.owner, fixture_stream));
 	expect_values(h2d_buffer_device(pair.a), 0, 8, 7);
+}
+END_TEST
+
+/* The system gives a new thread what an ended one has left, its pthread_t among it. */
+START_TEST(P03_a_thread_that_begins_after_the_owner_thread_has_ended_is_another)
+{
+	struct pair pair = pair_open("slot", (h2d_backend_t)_i);
+	struct foreign_call begin = {
+		.call = FOREIGN_BEGIN, .pair = &pair, .stream = fixture_stream};
+
+	call_on_thread(&begin);
+	ck_assert_msg(begin.status == H2D_STATUS_SUCCESS, "%s", begin.message);
+	for (int i = 0; i < 3; i++)
+		rejected_on_thread(&pair, FOREIGN_PUBLISH);
+	check_success(h2d_owner_fail(pair.owner));
+	check_success(h2d_owner_drain(pair.owner));
 }
 END_TEST
 
@@ -456,6 +476,9 @@ static Suite *identity_suite(void)
 	tcase_add_checked_fixture(tcase, case_setup, case_teardown);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, P03_another_thread_cannot_publish_or_resume_the_owner, 0,
+			    BACKENDS);
+	tcase_add_loop_test(tcase,
+			    P03_a_thread_that_begins_after_the_owner_thread_has_ended_is_another, 0,
 			    BACKENDS);
 	tcase_add_loop_test(tcase, a_new_epoch_may_belong_to_another_thread, 0, BACKENDS);
 	tcase_add_loop_test(tcase, states_refuse_what_they_do_not_allow, 0, BACKENDS);
