@@ -9,13 +9,15 @@
 #include "publish/registry.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
 
 #include "error.h"
 
 struct h2d_registry {
-	void *destinations; /* tsearch tree of const h2d_interval_t */
+	pthread_mutex_t lock; /* owners of different threads may share a registry */
+	void *destinations;   /* tsearch tree of const h2d_interval_t */
 	void *sources;
 };
 
@@ -67,6 +69,7 @@ h2d_status_t h2d_registry_create(h2d_registry_t **registry)
 	*registry = calloc(1, sizeof(**registry));
 	if (!*registry)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a registry");
+	pthread_mutex_init(&(*registry)->lock, NULL);
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -82,6 +85,7 @@ h2d_status_t h2d_registry_destroy(h2d_registry_t *registry)
 				 "the registry still holds buffers, such as '%s' of owner '%s'",
 				 left->buffer_name, left->owner_name);
 	}
+	pthread_mutex_destroy(&registry->lock);
 	free(registry);
 	return H2D_STATUS_SUCCESS;
 }
@@ -91,18 +95,22 @@ h2d_status_t h2d_registry_insert(h2d_registry_t *registry, const h2d_interval_t 
 {
 	h2d_status_t status;
 
+	pthread_mutex_lock(&registry->lock);
 	status = insert(&registry->destinations, destination, "destination");
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
-	status = insert(&registry->sources, source, "source");
-	if (status != H2D_STATUS_SUCCESS)
-		remove_interval(&registry->destinations, destination);
+	if (status == H2D_STATUS_SUCCESS) {
+		status = insert(&registry->sources, source, "source");
+		if (status != H2D_STATUS_SUCCESS)
+			remove_interval(&registry->destinations, destination);
+	}
+	pthread_mutex_unlock(&registry->lock);
 	return status;
 }
 
 void h2d_registry_remove(h2d_registry_t *registry, const h2d_interval_t *destination,
 			 const h2d_interval_t *source)
 {
+	pthread_mutex_lock(&registry->lock);
 	remove_interval(&registry->destinations, destination);
 	remove_interval(&registry->sources, source);
+	pthread_mutex_unlock(&registry->lock);
 }

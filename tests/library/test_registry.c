@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The registry: overlaps of memory ranges, found among many. Needs no GPU. */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "publication_case.h"
@@ -149,6 +150,55 @@ START_TEST(random_ranges_agree_with_a_map)
 }
 END_TEST
 
+/* Owners of different threads share a registry. */
+struct registering {
+	pthread_t thread;
+	h2d_registry_t *registry;
+	uintptr_t first; /* its ranges lie between those of the others */
+	uint32_t failed;
+};
+
+#define REGISTERING	 3
+#define RANGES_AT_A_TIME 200
+
+static void *register_and_remove(void *argument)
+{
+	struct registering *work = argument;
+	h2d_interval_t ranges[RANGES_AT_A_TIME];
+
+	for (uintptr_t i = 0; i < RANGES_AT_A_TIME; i++) {
+		const uintptr_t begin = (i * REGISTERING + work->first + 1) * 0x1000;
+
+		ranges[i] = interval(begin, begin + 0x1000, "range");
+	}
+	for (int round = 0; round < 100; round++) {
+		for (int i = 0; i < RANGES_AT_A_TIME; i++)
+			work->failed += h2d_registry_insert(work->registry, &ranges[i],
+							    &ranges[i]) != H2D_STATUS_SUCCESS;
+		for (int i = 0; i < RANGES_AT_A_TIME; i++)
+			h2d_registry_remove(work->registry, &ranges[i], &ranges[i]);
+	}
+	return NULL;
+}
+
+START_TEST(threads_may_share_a_registry)
+{
+	h2d_registry_t *registry = new_registry();
+	struct registering work[REGISTERING];
+
+	for (uintptr_t i = 0; i < REGISTERING; i++) {
+		work[i] = (struct registering){.registry = registry, .first = i};
+		ck_assert_int_eq(
+			pthread_create(&work[i].thread, NULL, register_and_remove, &work[i]), 0);
+	}
+	for (int i = 0; i < REGISTERING; i++) {
+		ck_assert_int_eq(pthread_join(work[i].thread, NULL), 0);
+		ck_assert_uint_eq(work[i].failed, 0);
+	}
+	check_success(h2d_registry_destroy(registry));
+}
+END_TEST
+
 START_TEST(backends_have_names)
 {
 	h2d_backend_t backend;
@@ -187,6 +237,7 @@ int main(void)
 	tcase_add_test(tcase, P07_source_overlap_registers_neither_side);
 	tcase_add_test(tcase, empty_ranges_overlap_nothing);
 	tcase_add_test(tcase, random_ranges_agree_with_a_map);
+	tcase_add_test(tcase, threads_may_share_a_registry);
 	tcase_add_test(tcase, backends_have_names);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
