@@ -272,6 +272,9 @@ static h2d_status_t lock_staging(h2d_device_t *device)
 {
 	pthread_mutex_lock(&device->staging_lock);
 	h2d_status_t status = h2d_device_check(device);
+	/* What did not end in time may have ended since. */
+	if (device->staging_lost && hsa_signal_load_scacquire(device->staging_signal) < 1)
+		device->staging_lost = false;
 	if (status == H2D_STATUS_SUCCESS && device->staging_lost)
 		status = h2d_error(H2D_STATUS_INVALID_STATE,
 				   "an earlier copy on GPU %u did not end and holds its staging "
@@ -287,13 +290,14 @@ static size_t chunk_at(size_t size, size_t done)
 	return size - done < STAGING_BYTES ? size - done : STAGING_BYTES;
 }
 
-/* source NULL: zeros. */
+/* source NULL: zeros. *in_flight: a DMA that did not end may still write the destination. */
 static h2d_status_t write_staged(h2d_device_t *device, void *destination, const void *source,
-				 size_t size, uint64_t timeout_ns)
+				 size_t size, uint64_t timeout_ns, bool *in_flight)
 {
 	uint64_t deadline = h2d_deadline(timeout_ns);
 	h2d_status_t status = lock_staging(device);
 
+	*in_flight = false;
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	if (source == NULL)
@@ -305,6 +309,7 @@ static h2d_status_t write_staged(h2d_device_t *device, void *destination, const 
 		status = stage(device, (uint8_t *)destination + done, device->agent,
 			       device->staging, device->host_agent, chunk, deadline);
 	}
+	*in_flight = device->staging_lost;
 	pthread_mutex_unlock(&device->staging_lock);
 	return status;
 }
@@ -312,17 +317,18 @@ static h2d_status_t write_staged(h2d_device_t *device, void *destination, const 
 h2d_status_t h2d_device_allocate(h2d_device_t *device, size_t size, void **memory)
 {
 	void *allocated;
+	bool in_flight;
 	h2d_status_t status = check_allocation_arguments(device, size, memory);
 
 	if (status == H2D_STATUS_SUCCESS)
 		status = allocate(device, &device->device_pool, "device", size, &allocated);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	status = write_staged(device, allocated, NULL, size, H2D_DEFAULT_TIMEOUT_NS);
+	status = write_staged(device, allocated, NULL, size, H2D_DEFAULT_TIMEOUT_NS, &in_flight);
 	if (status == H2D_STATUS_SUCCESS)
 		*memory = allocated;
-	else if (forget(device, allocated) && !device->staging_lost)
-		hsa_amd_memory_pool_free(allocated); /* else the DMA may still write it */
+	else if (forget(device, allocated) && !in_flight)
+		hsa_amd_memory_pool_free(allocated);
 	return status;
 }
 
@@ -344,7 +350,8 @@ h2d_status_t h2d_device_write(h2d_device_t *device, void *destination, const voi
 	    check_transfer(device, "h2d_device_write's destination", source, destination, size);
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	return write_staged(device, destination, source, size, timeout_ns);
+	bool in_flight;
+	return write_staged(device, destination, source, size, timeout_ns, &in_flight);
 }
 
 h2d_status_t h2d_device_read(h2d_device_t *device, void *destination, const void *source,

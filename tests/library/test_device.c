@@ -124,14 +124,14 @@ START_TEST(memory_is_zeroed_aligned_and_keeps_what_is_written)
 		check_success(h2d_device_allocate(fixture_device, size, &device));
 		ck_assert_uint_eq((uintptr_t)device % 4096, 0);
 		memset(read, 0xff, size);
-		check_success(
-		    h2d_device_read(fixture_device, read, device, size, H2D_DEFAULT_TIMEOUT_NS));
+		check_success(h2d_device_read(fixture_device, read, device, size,
+					      H2D_DEFAULT_TIMEOUT_NS));
 		ck_assert(all_zero(read, size));
 		fixture_random_bytes(&random, written, size);
 		check_success(h2d_device_write(fixture_device, device, written, size,
 					       H2D_DEFAULT_TIMEOUT_NS));
-		check_success(
-		    h2d_device_read(fixture_device, read, device, size, H2D_DEFAULT_TIMEOUT_NS));
+		check_success(h2d_device_read(fixture_device, read, device, size,
+					      H2D_DEFAULT_TIMEOUT_NS));
 		fixture_check_bytes("read back", read, written, size);
 		check_success(h2d_device_free(fixture_device, device));
 	}
@@ -201,7 +201,7 @@ START_TEST(any_thread_may_transfer)
 
 	for (int i = 0; i < 3; i++) {
 		check_success(
-		    h2d_device_allocate(fixture_device, 200001, (void **)&transfers[i].device));
+			h2d_device_allocate(fixture_device, 200001, (void **)&transfers[i].device));
 		ck_assert_int_eq(pthread_create(&threads[i], NULL, transfer, &transfers[i]), 0);
 	}
 	for (int i = 0; i < 3; i++) {
@@ -365,7 +365,7 @@ START_TEST(copy_waits_for_its_dependency)
 		     H2D_STATUS_INVALID_ARGUMENT);
 	host[0] = 1;
 	check_success(
-	    h2d_device_copy_async(fixture_device, device, host, 64, dependency, completion));
+		h2d_device_copy_async(fixture_device, device, host, 64, dependency, completion));
 	/* Long enough for a copy that did not wait. */
 	nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	ck_assert_int_eq(hsa_signal_load_scacquire(completion), 2);
@@ -386,6 +386,7 @@ END_TEST
 START_TEST(transfer_behind_a_blocked_engine_times_out)
 {
 	h2d_device_t *device_object;
+	h2d_device_info_t info;
 	uint8_t *host;
 	uint8_t *device;
 	uint8_t byte = 7;
@@ -398,14 +399,30 @@ START_TEST(transfer_behind_a_blocked_engine_times_out)
 	check_success(h2d_device_create_signal(device_object, 1, &dependency));
 	check_success(h2d_device_create_signal(device_object, 1, &completion));
 	check_success(
-	    h2d_device_copy_async(device_object, device, host, 64, dependency, completion));
+		h2d_device_copy_async(device_object, device, host, 64, dependency, completion));
 	check_status(h2d_device_write(device_object, device, &byte, 1, 30000000),
 		     H2D_STATUS_TIMEOUT);
 	check_status(h2d_device_write(device_object, device, &byte, 1, 30000000),
 		     H2D_STATUS_INVALID_STATE);
+	/* Nothing of what is allocated in vain stays allocated: this is more than there is. */
+	check_success(h2d_device_get_info(device_object, &info));
+	for (int i = 0; i < 20; i++) {
+		void *large = NULL;
+
+		check_status(h2d_device_allocate(device_object, info.memory_bytes / 16, &large),
+			     H2D_STATUS_INVALID_STATE);
+		ck_assert_ptr_null(large);
+	}
 	h2d_device_store_signal(dependency, 0);
 	while (hsa_signal_load_scacquire(completion) != 0)
 		;
+	/* The late copy ends behind the one that held it up; then the staging memory is free. */
+	while (h2d_device_write(device_object, device, &byte, 1, H2D_DEFAULT_TIMEOUT_NS) ==
+	       H2D_STATUS_INVALID_STATE)
+		;
+	byte = 0;
+	check_success(h2d_device_read(device_object, &byte, device, 1, H2D_DEFAULT_TIMEOUT_NS));
+	ck_assert_uint_eq(byte, 7);
 	h2d_device_destroy_signal(dependency);
 	h2d_device_destroy_signal(completion);
 	check_success(h2d_device_free(device_object, host));
