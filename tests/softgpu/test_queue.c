@@ -66,6 +66,32 @@ START_TEST(a_sleeping_queue_is_woken)
 }
 END_TEST
 
+/* Packets of a queue that has been made inactive are ignored, and its doorbell may be rung. */
+START_TEST(an_inactive_queue_ignores_packets)
+{
+	const hsa_signal_t done = packets_signal(1, true), ignored = packets_signal(1, true);
+	hsa_queue_t *queue = packets_queue(harness.gpu, 64), *later;
+
+	submit_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, NULL, 0, done);
+	packets_wait(done, 0);
+	HSA_CHECK(hsa_queue_inactivate(queue));
+	submit_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, NULL, 0, ignored);
+	/* A queue that is made now is not disturbed by the old one's doorbell. */
+	later = packets_queue(harness.gpu, 64);
+	hsa_signal_store_relaxed(done, 1);
+	submit_barrier(later, HSA_PACKET_TYPE_BARRIER_AND, NULL, 0, done);
+	submit_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, NULL, 0, ignored);
+	packets_wait(done, 0);
+	packets_pause(2000);
+	ck_assert_int_eq(hsa_signal_load_scacquire(ignored), 1);
+	HSA_CHECK(hsa_queue_inactivate(queue));
+	HSA_CHECK(hsa_queue_destroy(queue));
+	HSA_CHECK(hsa_queue_destroy(later));
+	HSA_CHECK(hsa_signal_destroy(done));
+	HSA_CHECK(hsa_signal_destroy(ignored));
+}
+END_TEST
+
 #define PRODUCERS	 4
 #define PRODUCER_PACKETS 4000
 
@@ -349,6 +375,7 @@ static Suite *queue_suite(void)
 	tcase_set_timeout(barriers, 30);
 	tcase_add_test(barriers, barriers_complete_in_turn);
 	tcase_add_test(barriers, a_sleeping_queue_is_woken);
+	tcase_add_test(barriers, an_inactive_queue_ignores_packets);
 	tcase_add_test(barriers, several_producers_wrap_a_small_ring);
 	tcase_add_test(barriers, a_later_doorbell_announces_an_earlier_packet);
 	tcase_add_test(barriers, a_packet_waits_for_its_doorbell);

@@ -25,12 +25,19 @@
 #define UFFD_USER_MODE_ONLY 1
 #endif
 
+/* A page that once was the doorbell of a queue, for the next queue. */
+struct spare_page {
+	uint8_t *page;
+	struct spare_page *next;
+};
+
 struct softgpu_doorbell_monitor {
 	int userfaultfd; /* -1: not available */
 	int stop_event;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	struct softgpu_doorbell *doorbells;
+	struct spare_page *spare;
 };
 
 static bool set_protection(int userfaultfd, void *page, bool protect)
@@ -127,6 +134,17 @@ struct softgpu_doorbell_monitor *softgpu_doorbell_monitor_create(bool userfaultf
 	return monitor;
 }
 
+static void unmap_spare_pages(struct spare_page *spare)
+{
+	while (spare) {
+		struct spare_page *next = spare->next;
+
+		munmap(spare->page, PAGE_SIZE);
+		free(spare);
+		spare = next;
+	}
+}
+
 void softgpu_doorbell_monitor_destroy(struct softgpu_doorbell_monitor *monitor)
 {
 	const uint64_t one = 1;
@@ -140,6 +158,7 @@ void softgpu_doorbell_monitor_destroy(struct softgpu_doorbell_monitor *monitor)
 		close(monitor->stop_event);
 		close(monitor->userfaultfd);
 	}
+	unmap_spare_pages(monitor->spare);
 	pthread_mutex_destroy(&monitor->lock);
 	free(monitor);
 }
@@ -171,13 +190,48 @@ static uint8_t *map_page(void)
 	return (uint8_t *)page;
 }
 
+/* A spare page or a new one; NULL: no memory. */
+static uint8_t *take_page(struct softgpu_doorbell_monitor *monitor)
+{
+	struct spare_page *spare;
+	uint8_t *page;
+
+	pthread_mutex_lock(&monitor->lock);
+	spare = monitor->spare;
+	if (spare)
+		monitor->spare = spare->next;
+	pthread_mutex_unlock(&monitor->lock);
+	if (!spare)
+		return map_page();
+	page = spare->page;
+	free(spare);
+	return page;
+}
+
+/*
+ * The page stays mapped, as all doorbells of a process do: a program may ring a queue that another
+ * thread has just made inactive. Without memory for the note it is never used again.
+ */
+static void give_page_back(struct softgpu_doorbell_monitor *monitor, uint8_t *page)
+{
+	struct spare_page *spare = malloc(sizeof(*spare));
+
+	if (!spare)
+		return;
+	spare->page = page;
+	pthread_mutex_lock(&monitor->lock);
+	spare->next = monitor->spare;
+	monitor->spare = spare;
+	pthread_mutex_unlock(&monitor->lock);
+}
+
 bool softgpu_doorbell_create(struct softgpu_doorbell *doorbell,
 			     struct softgpu_doorbell_monitor *monitor, uint32_t index,
 			     struct softgpu_eventcount *wake)
 {
 	*doorbell = (struct softgpu_doorbell){
 		.monitor = monitor,
-		.page = map_page(),
+		.page = take_page(monitor),
 		.wake = wake,
 	};
 	if (!doorbell->page)
@@ -204,7 +258,7 @@ void softgpu_doorbell_destroy(struct softgpu_doorbell *doorbell)
 		;
 	*link = doorbell->next;
 	pthread_mutex_unlock(&monitor->lock);
-	munmap(doorbell->page, PAGE_SIZE);
+	give_page_back(monitor, doorbell->page);
 }
 
 bool softgpu_doorbell_is_rung(const struct softgpu_doorbell *doorbell)
