@@ -313,6 +313,111 @@ START_TEST(a_copy_faults_on_memory_of_the_host_alone)
 }
 END_TEST
 
+/* A completion signal that the GPU cannot reach halts its queue, after a kernel and after none. */
+START_TEST(a_completion_signal_of_the_host_alone_faults)
+{
+	hsa_kernel_dispatch_packet_t packet;
+	hsa_barrier_and_packet_t next;
+	hsa_signal_t unmapped, after;
+	void *page;
+
+	start(_i % 2);
+	after = packets_signal(1, true);
+	page = unmapped_page();
+	unmapped.handle = (uint64_t)(uintptr_t)page;
+	if (_i < 2) {
+		packet = good_packet("write_ids", memory, unmapped);
+		packets_submit(harness.queue, &packet);
+	} else {
+		next = packets_barrier(HSA_PACKET_TYPE_BARRIER_AND, PACKETS_ORDERED, NULL, 0,
+				       unmapped);
+		packets_submit(harness.queue, &next);
+	}
+	next = packets_barrier(HSA_PACKET_TYPE_BARRIER_AND, PACKETS_ORDERED, NULL, 0, after);
+	packets_submit(harness.queue, &next);
+	wait_for_fault(page);
+	packets_pause(2000);
+	ck_assert_int_eq(hsa_signal_load_scacquire(after), 1);
+	HSA_CHECK(hsa_signal_destroy(after));
+	stop();
+}
+END_TEST
+
+static hsa_status_t find_other_gpu(hsa_agent_t agent, void *data)
+{
+	hsa_device_type_t type;
+
+	HSA_CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+	if (type == HSA_DEVICE_TYPE_GPU && agent.handle != harness.gpu.handle)
+		*(hsa_agent_t *)data = agent;
+	return HSA_STATUS_SUCCESS;
+}
+
+/*
+ * By the time a fault is reported all queues of its GPU stand still, also one that runs a kernel,
+ * one that waits, one that has nothing to do, and the DMA engine; those of another GPU go on.
+ */
+START_TEST(a_fault_stops_all_queues_of_its_gpu)
+{
+	hsa_signal_t gate, never, waited, rung, copied, elsewhere;
+	hsa_kernel_dispatch_packet_t packet, endless;
+	hsa_barrier_and_packet_t barrier;
+	hsa_queue_t *running, *waiting, *idle, *other;
+	hsa_agent_t other_gpu = {0};
+	void *page;
+
+	setenv("SOFTGPU_GPUS", "2", 1);
+	start(_i);
+	HSA_CHECK(hsa_iterate_agents(find_other_gpu, &other_gpu));
+	ck_assert_uint_ne(other_gpu.handle, 0);
+	gate = packets_signal(1, true);
+	never = packets_signal(1, true);
+	waited = packets_signal(1, true);
+	rung = packets_signal(1, true);
+	copied = packets_signal(1, true);
+	elsewhere = packets_signal(1, true);
+	running = packets_queue(harness.gpu, 64);
+	waiting = packets_queue(harness.gpu, 64);
+	idle = packets_queue(harness.gpu, 64);
+	other = packets_queue(other_gpu, 64);
+
+	endless = good_packet("endless", memory + 64, never);
+	packets_submit(running, &endless);
+	while (__atomic_load_n(&memory[64], __ATOMIC_ACQUIRE) == 0)
+		packets_pause(1000);
+	barrier = packets_barrier(HSA_PACKET_TYPE_BARRIER_AND, PACKETS_ORDERED, &gate, 1, waited);
+	packets_submit(waiting, &barrier);
+	barrier.completion_signal = elsewhere;
+	packets_submit(other, &barrier);
+	memory[128] = 7;
+	HSA_CHECK(hsa_amd_memory_async_copy(memory + 256, harness.gpu, memory + 128, harness.gpu, 4,
+					    1, &gate, copied));
+
+	page = unmapped_page();
+	packet = good_packet("write_ids", page, never);
+	packets_submit(harness.queue, &packet);
+	wait_for_fault(page);
+	hsa_signal_store_screlease(gate, 0);
+	barrier = packets_barrier(HSA_PACKET_TYPE_BARRIER_AND, PACKETS_ORDERED, NULL, 0, rung);
+	packets_submit(idle, &barrier);
+	packets_wait(elsewhere, 0);
+	packets_pause(20000);
+	ck_assert_int_eq(hsa_signal_load_scacquire(never), 1);
+	ck_assert_int_eq(hsa_signal_load_scacquire(waited), 1);
+	ck_assert_int_eq(hsa_signal_load_scacquire(rung), 1);
+	ck_assert_int_eq(hsa_signal_load_scacquire(copied), 1);
+	ck_assert_uint_eq(memory[256], 0);
+	HSA_CHECK(hsa_queue_destroy(running));
+	HSA_CHECK(hsa_queue_destroy(waiting));
+	HSA_CHECK(hsa_queue_destroy(idle));
+	HSA_CHECK(hsa_queue_destroy(other));
+	for (unsigned int i = 0; i < 6; i++)
+		HSA_CHECK(hsa_signal_destroy(
+			(hsa_signal_t[]){gate, never, waited, rung, copied, elsewhere}[i]));
+	stop();
+}
+END_TEST
+
 START_TEST(a_freed_buffer_faults)
 {
 	hsa_kernel_dispatch_packet_t packet;
@@ -345,6 +450,8 @@ static Suite *errors_suite(void)
 	tcase_add_loop_test(errors, an_error_aborts_other_kernels_of_the_queue, 0, 2);
 	tcase_add_loop_test(errors, a_kernel_faults_on_memory_of_the_host_alone, 0, 2);
 	tcase_add_loop_test(errors, a_copy_faults_on_memory_of_the_host_alone, 0, 2);
+	tcase_add_loop_test(errors, a_completion_signal_of_the_host_alone_faults, 0, 4);
+	tcase_add_loop_test(errors, a_fault_stops_all_queues_of_its_gpu, 0, 2);
 	tcase_add_loop_test(errors, a_freed_buffer_faults, 0, 2);
 	suite_add_tcase(suite, errors);
 	return suite;

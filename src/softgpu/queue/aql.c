@@ -67,6 +67,14 @@ static void retire(struct softgpu_aql *aql)
 	atomic_store_explicit(aql->queue->parameters.read_index, index, memory_order_release);
 }
 
+void softgpu_aql_note_fault(struct softgpu_aql *aql, const struct softgpu_fault *fault)
+{
+	pthread_mutex_lock(&aql->lock);
+	if (aql->fault.kind == SOFTGPU_FAULT_NONE)
+		aql->fault = *fault;
+	pthread_mutex_unlock(&aql->lock);
+}
+
 void softgpu_aql_complete(struct softgpu_aql_record *record)
 {
 	struct softgpu_aql *aql = record->aql;
@@ -81,11 +89,15 @@ void softgpu_aql_complete(struct softgpu_aql_record *record)
 	retire(aql);
 	pthread_mutex_unlock(&aql->lock);
 	if (!softgpu_signal_complete(aql->gpu, signal, start, softgpu_clock_now(), &address)) {
-		softgpu_message("queue %" PRIu32 ": completion signal at 0x%" PRIx64
-				" is not mapped to the GPU",
-				aql->queue->parameters.number, address);
-		aql->gpu->services->memory_fault(aql->gpu->services_context, aql->gpu->node,
-						 address, true);
+		struct softgpu_fault fault = {
+			.kind = SOFTGPU_FAULT_MEMORY,
+			.address = address,
+			.write = true,
+		};
+
+		snprintf(fault.message, sizeof(fault.message),
+			 "completion signal at 0x%" PRIx64 " is not mapped to the GPU", address);
+		softgpu_aql_note_fault(aql, &fault);
 	}
 }
 
@@ -177,8 +189,7 @@ enum softgpu_step softgpu_aql_memory_fault(struct softgpu_aql *aql, uint64_t add
 			message);
 	aql->halted = true;
 	abort_grids(aql);
-	aql->gpu->services->memory_fault(aql->gpu->services_context, aql->gpu->node, address,
-					 write);
+	softgpu_eviction_report(aql->queue, address, write);
 	return SOFTGPU_STEP_HALTED;
 }
 

@@ -74,7 +74,7 @@ struct softgpu_aql {
 	uint32_t scratch_users;		    /* grids */
 	uint32_t scratch_wave_size;	    /* of the users */
 	struct softgpu_slots scratch_slots; /* guarded by the workers' lock */
-	struct softgpu_fault fault;	    /* of the first grid that faulted */
+	struct softgpu_fault fault;	    /* the first, of a grid or of a completion */
 	struct softgpu_aql_record record[SOFTGPU_AQL_WINDOW];
 };
 
@@ -82,6 +82,8 @@ struct softgpu_aql {
 struct softgpu_aql_record *softgpu_aql_begin(struct softgpu_aql *aql, hsa_signal_t completion);
 /* Ends a packet successfully: retires it as soon as it is the oldest, then signals. */
 void softgpu_aql_complete(struct softgpu_aql_record *record);
+/* Of a grid or of a completion, on any thread: the next step of the queue halts it. */
+void softgpu_aql_note_fault(struct softgpu_aql *aql, const struct softgpu_fault *fault);
 /* The acquire fence of the next packet, once nothing keeps it from starting. */
 void softgpu_aql_acquire(struct softgpu_aql *aql);
 /* Submits the grids that the adversary has held back long enough; true: some are held still. */

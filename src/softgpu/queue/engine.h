@@ -8,6 +8,7 @@
 
 #include "access.h"
 #include "adversary.h"
+#include "eviction.h"
 #include "queue.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@ enum softgpu_step {
 	SOFTGPU_STEP_BUSY,     /* waits until a grid of this queue ends */
 	SOFTGPU_STEP_POLL,     /* waits until memory changes that anybody may write */
 	SOFTGPU_STEP_IDLE,     /* waits for the doorbell */
-	SOFTGPU_STEP_HALTED,   /* after an error: waits to be destroyed */
+	SOFTGPU_STEP_HALTED,   /* after an error or a fault: waits to be destroyed */
 };
 
 struct softgpu_engine_operations {
@@ -45,11 +46,13 @@ struct softgpu_queue {
 	struct softgpu_access access;		  /* the thread's own */
 	struct softgpu_adversary_state adversary; /* the thread's own */
 	struct softgpu_instruction_cache *cache;  /* the thread's own */
+	bool evicted;				  /* the thread's own */
 	pthread_t thread;
 	atomic_bool stop;
 	atomic_bool active;
 	pthread_mutex_t lock; /* of the compute units */
 	struct softgpu_compute_units compute_units;
+	struct softgpu_queue *next_running; /* guarded by the eviction's lock */
 };
 
 #endif

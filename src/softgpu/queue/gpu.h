@@ -11,12 +11,13 @@
 #include <stdint.h>
 
 struct softgpu_adversary;
+struct softgpu_eviction;
 struct softgpu_workers;
 
 struct softgpu_services {
 	/* Sets the event of this id, as an interrupt does. */
 	void (*set_event)(void *context, uint32_t event_id);
-	/* Reports an access to `address`, which this GPU cannot make. */
+	/* Tells of an access to `address`, which this GPU cannot make (eviction.h). */
 	void (*memory_fault)(void *context, uint32_t node, uint64_t address, bool write);
 };
 
@@ -36,6 +37,7 @@ struct softgpu_gpu {
 	/* Notified whenever an engine changes a signal; shared by all GPUs of the process. */
 	struct softgpu_eventcount *signal_activity;
 	const struct softgpu_adversary *adversary;
+	struct softgpu_eviction *eviction; /* this GPU's */
 };
 
 #endif

@@ -19,9 +19,23 @@ struct patience {
 	uint64_t nap;
 };
 
+/* What the engine's step does, unless a fault of the GPU has stopped all queues. */
+static enum softgpu_step step(struct softgpu_queue *queue)
+{
+	if (!softgpu_eviction_has_started(queue->gpu->eviction))
+		return queue->operations->step(queue, queue->state);
+	if (!queue->evicted) {
+		queue->operations->abort(queue, queue->state);
+		softgpu_eviction_leave(queue);
+		queue->evicted = true;
+	}
+	return SOFTGPU_STEP_HALTED;
+}
+
 static bool must_look(const struct softgpu_queue *queue)
 {
 	return atomic_load_explicit(&queue->stop, memory_order_acquire) ||
+	       softgpu_eviction_has_started(queue->gpu->eviction) ||
 	       softgpu_doorbell_is_rung(&queue->doorbell);
 }
 
@@ -45,7 +59,7 @@ static void wait_for_grid(struct softgpu_queue *queue, const struct patience *pa
 		return;
 	}
 	sequence = softgpu_eventcount_prepare(&queue->wake);
-	if (queue->operations->step(queue, queue->state) != SOFTGPU_STEP_BUSY ||
+	if (step(queue) != SOFTGPU_STEP_BUSY ||
 	    atomic_load_explicit(&queue->stop, memory_order_acquire))
 		softgpu_eventcount_cancel(&queue->wake);
 	else
@@ -65,7 +79,7 @@ static void wait_for_memory(struct softgpu_queue *queue, struct patience *patien
 		return;
 	}
 	sequence = softgpu_eventcount_prepare(activity);
-	if (queue->operations->step(queue, queue->state) != SOFTGPU_STEP_POLL ||
+	if (step(queue) != SOFTGPU_STEP_POLL ||
 	    atomic_load_explicit(&queue->stop, memory_order_acquire))
 		softgpu_eventcount_cancel(activity);
 	else
@@ -99,7 +113,7 @@ static void wait_for_change(struct softgpu_queue *queue)
 	const uint32_t sequence = softgpu_eventcount_prepare(&queue->wake);
 
 	/* It may have been stopped or made active again in the meantime. */
-	if (queue->operations->step(queue, queue->state) != SOFTGPU_STEP_HALTED ||
+	if (step(queue) != SOFTGPU_STEP_HALTED ||
 	    atomic_load_explicit(&queue->stop, memory_order_acquire))
 		softgpu_eventcount_cancel(&queue->wake);
 	else
@@ -112,16 +126,16 @@ static void *queue_thread(void *argument)
 	struct patience patience = {.reason = SOFTGPU_STEP_PROGRESS};
 
 	while (!atomic_load_explicit(&queue->stop, memory_order_acquire)) {
-		const enum softgpu_step step = queue->operations->step(queue, queue->state);
+		const enum softgpu_step result = step(queue);
 
-		if (step != patience.reason) {
+		if (result != patience.reason) {
 			patience = (struct patience){
-				.reason = step,
+				.reason = result,
 				.since = softgpu_clock_now(),
 				.nap = FIRST_NAP,
 			};
 		}
-		switch (step) {
+		switch (result) {
 		case SOFTGPU_STEP_PROGRESS:
 			break;
 		case SOFTGPU_STEP_BUSY:
@@ -139,6 +153,7 @@ static void *queue_thread(void *argument)
 		}
 	}
 	queue->operations->abort(queue, queue->state);
+	softgpu_eviction_leave(queue);
 	return NULL;
 }
 
@@ -183,11 +198,13 @@ struct softgpu_queue *softgpu_queue_create(const struct softgpu_gpu *gpu,
 	queue->state = queue->operations->create(queue);
 	if (queue->cache && queue->state &&
 	    softgpu_doorbell_create(&queue->doorbell, monitor, parameters->number, &queue->wake)) {
+		softgpu_eviction_enter(queue);
 		if (softgpu_thread_start(&queue->thread,
 					 parameters->type == SOFTGPU_QUEUE_AQL ? "softgpu-aql"
 									       : "softgpu-sdma",
 					 queue_thread, queue))
 			return queue;
+		softgpu_eviction_leave(queue);
 		softgpu_doorbell_destroy(&queue->doorbell);
 	}
 	if (queue->state)

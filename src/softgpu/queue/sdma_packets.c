@@ -24,7 +24,7 @@ enum operation {
 #define TIMESTAMP_GLOBAL 2
 #define ATOMIC_ADD_64	 47
 
-/* Bytes are copied in pieces, so that the stop of a queue does not wait for a long copy. */
+/* Bytes are copied in pieces: neither stop nor eviction of a queue waits for a long copy. */
 #define PIECE (UINT64_C(1) << 20)
 
 static uint64_t quad(const uint32_t *low)
@@ -36,8 +36,7 @@ static enum softgpu_step fault(struct softgpu_sdma *sdma, uint64_t address, bool
 {
 	softgpu_message("SDMA queue %" PRIu32 ": memory fault: %s of 0x%" PRIx64,
 			sdma->queue->parameters.number, write ? "write" : "read", address);
-	sdma->gpu->services->memory_fault(sdma->gpu->services_context, sdma->gpu->node, address,
-					  write);
+	softgpu_eviction_report(sdma->queue, address, write);
 	return SOFTGPU_STEP_HALTED;
 }
 
@@ -87,7 +86,8 @@ static enum softgpu_step copy_bytes(struct softgpu_sdma *sdma, uint64_t to, uint
 			return fault(sdma, from, false);
 		if (!target)
 			return fault(sdma, to, true);
-		if (atomic_load_explicit(&sdma->queue->stop, memory_order_relaxed))
+		if (atomic_load_explicit(&sdma->queue->stop, memory_order_relaxed) ||
+		    softgpu_eviction_has_started(sdma->gpu->eviction))
 			return SOFTGPU_STEP_HALTED;
 		if (piece > source_length)
 			piece = source_length;

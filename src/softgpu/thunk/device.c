@@ -68,13 +68,16 @@ static bool open_gpu(struct softgpu_device *device, uint32_t index)
 		.spin_nanoseconds = (uint64_t)device->options.spin * 1000,
 		.signal_activity = &device->signal_activity,
 		.adversary = &device->options.adversary,
+		.eviction = &node->eviction,
 	};
+	softgpu_eviction_init(&node->eviction);
 	return true;
 }
 
 static void close_gpus(struct softgpu_device *device, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
+		softgpu_eviction_destroy(&device->node[i].eviction);
 		softgpu_cache_destroy(device->node[i].ranges.cache);
 		softgpu_ranges_free(&device->node[i].ranges);
 		softgpu_vram_close(&device->node[i].vram);

@@ -5,6 +5,7 @@
 
 #include "../options.h"
 #include "../queue/doorbell.h"
+#include "../queue/eviction.h"
 #include "../queue/gpu.h"
 #include "../queue/workers.h"
 #include "ranges.h"
@@ -18,6 +19,7 @@
 
 struct softgpu_node {
 	struct softgpu_gpu gpu;
+	struct softgpu_eviction eviction;
 	struct softgpu_ranges ranges;
 	struct softgpu_vram vram; /* guarded by the lock of the allocations */
 };
