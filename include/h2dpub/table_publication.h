@@ -20,8 +20,10 @@ typedef struct h2d_published_table h2d_published_table_t;
 
 /*
  * Attaches a table to a buffer: two dimensions, 4-byte elements, unit rows, contiguous. From now on
- * the source is written, and the buffer published, through the table only. Once the buffer's owner
- * is destroyed the table may only be destroyed too. INVALID_ARGUMENT: another shape; OUT_OF_MEMORY.
+ * the source is written, and the buffer published, through the table only. Once the buffer is
+ * destroyed, with its owner or alone, the table may only be destroyed too: its other calls refuse
+ * (INVALID_STATE). INVALID_ARGUMENT: another shape; INVALID_STATE: the buffer has a table already,
+ * as neither would know what the other sends; OUT_OF_MEMORY.
  */
 H2D_API h2d_status_t h2d_published_table_create(h2d_buffer_t *buffer,
 						h2d_published_table_t **table);

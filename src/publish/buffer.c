@@ -123,6 +123,8 @@ void h2d_buffer_free(h2d_buffer_t *buffer)
 {
 	h2d_device_t *device = buffer->owner->device;
 
+	if (buffer->table_link)
+		*buffer->table_link = NULL;
 	h2d_registry_remove(buffer->owner->registry, &buffer->destination_interval,
 			    &buffer->source_interval);
 	h2d_device_destroy_signal(buffer->gate);

@@ -40,6 +40,7 @@ struct h2d_buffer {
 	h2d_interval_t destination_interval;
 	h2d_group_t *single; /* the implicit group with this one member */
 	_Atomic uint32_t recordings; /* that read or write its memory */
+	h2d_buffer_t **table_link; /* its place in the table that publishes it, or NULL */
 
 	/*
 	 * For direct copies: gate is 0 once the packets before the copies have ended, copied counts

@@ -8,7 +8,7 @@
 #include "publish/buffer.h"
 
 struct h2d_published_table {
-	h2d_buffer_t *buffer;
+	h2d_buffer_t *buffer; /* NULL once it is destroyed */
 	h2d_table_state_t *state;
 	h2d_stream_t *stream; /* of the call under way, for acquire_source() */
 
@@ -41,6 +41,10 @@ h2d_status_t h2d_published_table_create(h2d_buffer_t *buffer, h2d_published_tabl
 				 "%s: a block table is rows x columns of 4-byte ids, contiguous, "
 				 "counted in rows",
 				 h2d_buffer_name(buffer));
+	if (buffer->table_link)
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "%s: another table publishes this buffer; destroy that one first",
+				 h2d_buffer_name(buffer));
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "%s: no memory for a published table",
@@ -53,6 +57,7 @@ h2d_status_t h2d_published_table_create(h2d_buffer_t *buffer, h2d_published_tabl
 		free(table);
 		return status;
 	}
+	buffer->table_link = &table->buffer;
 	*out = table;
 	return H2D_STATUS_SUCCESS;
 }
@@ -61,6 +66,8 @@ void h2d_published_table_destroy(h2d_published_table_t *table)
 {
 	if (!table)
 		return;
+	if (table->buffer)
+		table->buffer->table_link = NULL;
 	h2d_table_state_destroy(table->state);
 	free(table);
 }
@@ -72,9 +79,13 @@ const h2d_table_state_t *h2d_published_table_state(const h2d_published_table_t *
 
 static h2d_status_t check_table(const h2d_published_table_t *table, const char *call)
 {
-	if (table)
-		return H2D_STATUS_SUCCESS;
-	return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "published table %s: the table is NULL", call);
+	if (!table)
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "published table %s: the table is NULL",
+				 call);
+	if (!table->buffer)
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 "published table %s: the table's buffer is destroyed", call);
+	return H2D_STATUS_SUCCESS;
 }
 
 h2d_status_t h2d_published_table_prepare(h2d_published_table_t *table, h2d_stream_t *stream,
@@ -104,8 +115,10 @@ h2d_status_t h2d_published_table_slice(const h2d_published_table_t *source, uint
 				       uint32_t count, h2d_published_table_t *target,
 				       h2d_stream_t *stream, const h2d_table_options_t *options)
 {
-	h2d_status_t status = check_table(source && target ? source : NULL, "slice");
+	h2d_status_t status = check_table(source, "slice");
 
+	if (status == H2D_STATUS_SUCCESS)
+		status = check_table(target, "slice");
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	target->stream = stream;

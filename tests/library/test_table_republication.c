@@ -137,6 +137,63 @@ START_TEST(tables_are_contiguous_int32_rows)
 }
 END_TEST
 
+/* Each would take what it sent itself for what the device holds. */
+START_TEST(a_buffer_has_one_table_at_a_time)
+{
+	struct world world = open_world("one table", _i);
+	h2d_published_table_t *second = NULL;
+	h2d_block_table_t *a = ROW(3, 5), *b = ROW(2, 6);
+
+	step(&world, true, ROWS_OF(a), 1, 1, true);
+	check_fails(h2d_published_table_create(world.buffer, &second), H2D_STATUS_INVALID_STATE,
+		    "table: another table publishes this buffer");
+	ck_assert_ptr_null(second);
+	step(&world, true, ROWS_OF(a), 1, 1, false);
+	/* After the first one, another one knows nothing of the device and sends. */
+	check_success(h2d_published_table_create(world.other, &second));
+	h2d_published_table_destroy(second);
+	check_success(h2d_published_table_create(world.other, &second));
+	check_fails(h2d_published_table_create(world.buffer, &second), H2D_STATUS_INVALID_STATE,
+		    "another table");
+	world.table = second;
+	world.buffer = world.other;
+	step(&world, true, ROWS_OF(b, a), 2, 2, true);
+	step(&world, true, ROWS_OF(b, a), 2, 2, false);
+	h2d_published_table_destroy(second);
+}
+END_TEST
+
+START_TEST(a_table_outlives_its_buffer_only_to_be_destroyed)
+{
+	h2d_owner_t *owner = NULL;
+	h2d_buffer_t *buffers[2];
+	h2d_published_table_t *tables[2];
+	h2d_block_table_t *row = ROW(3);
+	const h2d_block_table_t *const batch[] = {row};
+	const h2d_table_rows_t rows = {.count = 1, .tables = batch};
+
+	check_success(h2d_owner_create(fixture_device, case_registry, NULL, &owner));
+	for (int i = 0; i < 2; i++) {
+		buffers[i] = case_buffer(owner, i == 0 ? "alone" : "with its owner", 4, ROWS, COLUMNS,
+					 H2D_COUNT_ROWS);
+		check_success(h2d_published_table_create(buffers[i], &tables[i]));
+	}
+	check_success(h2d_buffer_destroy(buffers[0]));
+	check_fails(h2d_published_table_slice(tables[1], 0, 1, tables[0], fixture_stream, NULL),
+		    H2D_STATUS_INVALID_STATE, "buffer is destroyed");
+	check_success(h2d_owner_destroy(owner));
+	for (int i = 0; i < 2; i++) {
+		check_fails(h2d_published_table_prepare(tables[i], fixture_stream, &rows, NULL),
+			    H2D_STATUS_INVALID_STATE, "buffer is destroyed");
+		check_fails(h2d_published_table_pad(tables[i], fixture_stream, 0, 0, NULL),
+			    H2D_STATUS_INVALID_STATE, "buffer is destroyed");
+		check_fails(h2d_published_table_publish(tables[i], fixture_stream, 0, NULL, NULL, NULL),
+			    H2D_STATUS_INVALID_STATE, "buffer is destroyed");
+		h2d_published_table_destroy(tables[i]);
+	}
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
 	Suite *suite = suite_create("table_republication");
@@ -150,6 +207,8 @@ static Suite *make_suite(void)
 	tcase_add_loop_test(tcase, padding_cannot_describe_more_rows_than_were_prepared, 0, BACKENDS);
 	tcase_add_loop_test(tcase, group_without_the_table_is_refused, 0, BACKENDS);
 	tcase_add_test(tcase, tables_are_contiguous_int32_rows);
+	tcase_add_loop_test(tcase, a_buffer_has_one_table_at_a_time, 0, BACKENDS);
+	tcase_add_test(tcase, a_table_outlives_its_buffer_only_to_be_destroyed);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
