@@ -4,7 +4,10 @@
 
 #include "bench.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "standard_descriptors.h"
 
 static const struct benchmark {
 	const char *name;
@@ -57,7 +60,9 @@ int main(int argc, char *argv[])
 	struct tool_error error;
 	enum bench_exit status = BENCH_DONE;
 
-	if (strcmp(name, "--help") == 0) {
+	if (standard_descriptors_occupy(&error) < 0) {
+		status = BENCH_FAILURE;
+	} else if (strcmp(name, "--help") == 0) {
 		print_help(stdout);
 	} else if (strcmp(name, "--version") == 0) {
 		printf("h2dpub-bench %s\n", PACKAGE_VERSION);
@@ -72,7 +77,7 @@ int main(int argc, char *argv[])
 		status = benchmark->run(argc - 1, argv + 1, &error);
 	}
 	if (status == BENCH_DONE && (fflush(stdout) != 0 || ferror(stdout))) {
-		tool_error_set(&error, "cannot write the results");
+		tool_error_set(&error, "cannot write the results: %s", strerror(errno));
 		status = BENCH_FAILURE;
 	}
 	if (status != BENCH_DONE)

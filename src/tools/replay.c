@@ -13,6 +13,7 @@
 #include "progress.h"
 #include "replay_options.h"
 #include "replay_session.h"
+#include "standard_descriptors.h"
 #include "trace.h"
 #include "workers.h"
 
@@ -160,6 +161,14 @@ static void close_target(struct target *target)
 	replay_gpu_destroy(target->session.gpu);
 }
 
+static int finish_output(const char *what, struct tool_error *error)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	tool_error_set(error, "cannot write the %s: %s", what, strerror(errno));
+	return -1;
+}
+
 static int print_report(struct report *report, bool json, struct tool_error *error)
 {
 	if (json && report_print_json(report, stdout) < 0) {
@@ -168,11 +177,7 @@ static int print_report(struct report *report, bool json, struct tool_error *err
 	}
 	if (!json)
 		report_print_table(report, stdout);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		tool_error_set(error, "cannot write the summary: %s", strerror(errno));
-		return -1;
-	}
-	return 0;
+	return finish_output("summary", error);
 }
 
 static int replay(const struct replay_options *options, const struct trace *trace,
@@ -231,15 +236,17 @@ int main(int argc, char *argv[])
 	char source[512];
 	int status;
 
+	if (standard_descriptors_occupy(&error) < 0)
+		return fail(FAILURE, &error);
 	if (replay_options_parse(&options, argc, argv, &error) < 0)
 		return fail(WRONG_USE, &error);
 	if (options.help) {
 		replay_options_print_help(stdout);
-		return fflush(stdout) == 0 ? ALL_VERIFIED : FAILURE;
+		return finish_output("help", &error) == 0 ? ALL_VERIFIED : fail(FAILURE, &error);
 	}
 	if (options.version) {
 		printf("h2dpub-replay %s\n", PACKAGE_VERSION);
-		return fflush(stdout) == 0 ? ALL_VERIFIED : FAILURE;
+		return finish_output("version", &error) == 0 ? ALL_VERIFIED : fail(FAILURE, &error);
 	}
 	if (h2d_backend_from_name(options.backend, &backend) != H2D_STATUS_SUCCESS) {
 		tool_error_set(&error, "%s: %s",

@@ -69,7 +69,7 @@ refused "directory on standard input" $? "standard input: is a directory, not a 
 "$program" --trace "$directory/none" >"$directory/out" 2>"$directory/error"
 refused "missing file" $? "$directory/none: cannot open the trace: No such file or directory"
 "$program" --trace - <&- >"$directory/out" 2>"$directory/error"
-refused "closed standard input" $? "standard input: cannot read: Bad file descriptor"
+refused "closed standard input" $? "standard input:1: cannot read: Bad file descriptor"
 "$program" --trace /proc/self/mem >"$directory/out" 2>"$directory/error"
 refused "file that fails to be read" $? "/proc/self/mem:1: cannot read: Input/output error"
 
