@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 #include "generator.h"
@@ -233,7 +234,7 @@ int main(int argc, char *argv[])
 	struct tool_error error;
 	struct trace trace;
 	h2d_backend_t backend;
-	char source[512];
+	char source[PATH_MAX + 64];
 	int status;
 
 	if (standard_descriptors_occupy(&error) < 0)

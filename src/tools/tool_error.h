@@ -3,10 +3,11 @@
 #ifndef H2DPUB_TOOLS_TOOL_ERROR_H
 #define H2DPUB_TOOLS_TOOL_ERROR_H
 
+#include <limits.h>
 #include <stddef.h>
 
 struct tool_error {
-	char text[512];
+	char text[PATH_MAX + 256]; /* the reason stands behind the path */
 };
 
 void tool_error_set(struct tool_error *error, const char *format, ...)

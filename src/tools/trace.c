@@ -177,7 +177,8 @@ int trace_read(struct trace *trace, const char *path, size_t limit, struct tool_
 
 	memset(trace, 0, sizeof(*trace));
 	if (file == NULL) {
-		tool_error_set(error, "%s: cannot open the trace: %s", name, strerror(errno));
+		tool_error_set(error, "%.*s: cannot open the trace: %s", PATH_MAX, name,
+			       strerror(errno));
 		return -1;
 	}
 	line = malloc(LINE_LIMIT + 1);

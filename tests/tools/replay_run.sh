@@ -87,6 +87,11 @@ runs 0 --requests 5 --steps 10 &&
 	grep -q '^  decode steps  *10 ' "$directory/out" &&
 	tail -n 1 "$directory/out" | grep -q '^  mismatches  *0$'
 result $? "table"
+long=$directory/$(printf '%0240d/%0240d' 1 2)
+mkdir -p "$long"
+printf '%s\n2023-11-16 18:17:03,100,3\n' "$header" >"$long/trace"
+runs 0 --trace "$long/trace" && grep -qFx "Requests from trace $long/trace" "$directory/out"
+result $? "table of a trace with a long path"
 if [ -c /dev/full ]; then
 	"$program" --requests 5 --steps 2 >/dev/full 2>"$directory/error"
 	[ $? = 3 ] && grep -q '^h2dpub-replay: cannot write the summary: ' "$directory/error"

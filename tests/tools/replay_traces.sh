@@ -57,6 +57,20 @@ refuses "JSON: wrong type" "1: input_length is '\"1\"', $tokens 1 to 2147483647"
 refuses "JSON: negative" "1: output_length is '-3', $tokens 0 to 2147483647" \
 	'{"timestamp": 0, "input_length": 1, "output_length": -3, "hash_ids": []}'
 
+# The reason is behind the path, however long that is.
+long=$directory/$(printf '%0240d/%0240d' 1 2)
+mkdir -p "$long"
+trace=$long/trace
+refuses "bad line in a long path" "2: GeneratedTokens is 'y', $tokens 0 to 2147483647" \
+	"$header\n2023-11-16 18:17:04,1,y"
+"$program" --trace "$long/none" >"$directory/out" 2>"$directory/error"
+refused "missing file in a long path" $? \
+	"$long/none: cannot open the trace: No such file or directory"
+trace=$directory/trace
+"$program" --trace "$(printf '%09999d' 0)" >"$directory/out" 2>"$directory/error"
+refused "path that is too long" $? \
+	"$(printf '%04096d' 0): cannot open the trace: File name too long"
+
 printf '{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [1, 2' >"$trace"
 "$program" --trace "$trace" >"$directory/out" 2>"$directory/error"
 [ $? = 2 ] && grep -q "^h2dpub-replay: $trace:1: invalid JSON in column" "$directory/error"
