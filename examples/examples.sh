@@ -52,16 +52,16 @@ request 2: pages
 request 3: pages
 END
 check 3 scheduler_workers <<END
-step 1: 84 bytes
-worker 0 published: 3 5 | 4
+step 1: 6080 bytes
+worker 0 published: 1500 pages, the last one 1509, 2 pages, the last one 6
 step 2: 76 bytes
-worker 0 published: 3 5 9 | 4
+worker 0 published: 1501 pages, the last one 9, 2 pages, the last one 6
 worker 1 needs whole tables
-step 2: 88 bytes
-worker 0 published: 3 5 9 | 4
-worker 1 published: 3 5 9 | 4
+step 2: 6084 bytes
+worker 0 published: 1501 pages, the last one 9, 2 pages, the last one 6
+worker 1 published: 1501 pages, the last one 9, 2 pages, the last one 6
 step 3: 72 bytes
-worker 0 unchanged: 3 5 9 | 4
-worker 1 unchanged: 3 5 9 | 4
+worker 0 unchanged: 1501 pages, the last one 9, 2 pages, the last one 6
+worker 1 unchanged: 1501 pages, the last one 9, 2 pages, the last one 6
 END
 exit $failed

@@ -9,13 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <h2dpub/h2dpub.h>
 #include <zmq.h>
 
-enum { WORKERS = 2, ROWS = 2, COLUMNS = 8, STEPS = 3, LATE_STEP = 2, TIMEOUT_MS = 20000 };
+enum { WORKERS = 2, ROWS = 2, COLUMNS = 2048, STEPS = 3, LATE_STEP = 2, TIMEOUT_MS = 20000 };
+enum { PAGES = 1500, PAGE_LIMIT = 2000 };
 
 static const char needs_whole_tables[] = "needs whole tables";
 
@@ -42,6 +44,13 @@ static void *open_socket(void *context, const char *directory, int worker, int b
 			!(bind ? zmq_bind : zmq_connect)(socket, address),
 		address);
 	return socket;
+}
+
+/* A message of any size, to be closed in any case; its size, or negative if none has come. */
+static int receive(void *socket, zmq_msg_t *message)
+{
+	zmq_msg_init(message);
+	return zmq_msg_recv(message, socket, 0);
 }
 
 /* ---- a worker -------------------------------------------------------------------------------- */
@@ -87,7 +96,7 @@ static void close_worker(struct worker *worker)
 static bool publish(struct worker *worker, const h2d_decoded_batch_t *batch)
 {
 	const h2d_table_rows_t rows = {.count = batch->count, .tables = batch->tables};
-	const h2d_table_options_t options = {.pad_to = ROWS, .page_limit = 100};
+	const h2d_table_options_t options = {.pad_to = ROWS, .page_limit = PAGE_LIMIT};
 	bool uploaded;
 
 	check(h2d_owner_begin(worker->owner, worker->stream));
@@ -98,21 +107,47 @@ static bool publish(struct worker *worker, const h2d_decoded_batch_t *batch)
 	return uploaded;
 }
 
-/* What the GPU holds now. */
-static void describe(const struct worker *worker, bool uploaded, char *text, size_t size)
+/* What the GPU holds now, to be freed: the ids of each row before the zeros. */
+static char *describe(const struct worker *worker, bool uploaded)
 {
 	int32_t landed[ROWS][COLUMNS];
-	size_t used;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
 
+	require(stream != NULL, "open_memstream");
 	check(h2d_device_read(worker->device, landed, h2d_buffer_device(worker->buffer),
 			      sizeof(landed), H2D_DEFAULT_TIMEOUT_NS));
-	used = (size_t)snprintf(text, size, "%s", uploaded ? "published" : "unchanged");
+	fprintf(stream, "%s", uploaded ? "published" : "unchanged");
 	for (int row = 0; row < ROWS; row++) {
-		used += (size_t)snprintf(text + used, size - used, row ? " |" : ":");
-		for (int column = 0; column < COLUMNS && landed[row][column]; column++)
-			used += (size_t)snprintf(text + used, size - used, " %d",
-						 landed[row][column]);
+		int count = 0;
+
+		while (count < COLUMNS && landed[row][count])
+			count++;
+		fprintf(stream, "%s %d pages, the last one %d", row ? "," : ":", count,
+			count ? landed[row][count - 1] : 0);
 	}
+	require(fclose(stream) == 0, "fclose");
+	return text;
+}
+
+/* Publishes what a message holds and answers; true: it was the end. */
+static bool serve(struct worker *worker, void *socket, zmq_msg_t *message)
+{
+	h2d_decoded_batch_t batch;
+	h2d_status_t status;
+	char *text;
+
+	if (zmq_msg_size(message) == 0)
+		return true;
+	status = h2d_delta_decoder_decode(worker->decoder, zmq_msg_data(message),
+					  zmq_msg_size(message), &batch);
+	require(status == H2D_STATUS_SUCCESS || status == H2D_STATUS_NOT_FOUND, "decode");
+	text = status == H2D_STATUS_NOT_FOUND ? strdup(needs_whole_tables)
+					      : describe(worker, publish(worker, &batch));
+	require(text && zmq_send(socket, text, strlen(text), 0) > 0, "send");
+	free(text);
+	return false;
 }
 
 static int run_worker(const char *directory, int number)
@@ -120,26 +155,20 @@ static int run_worker(const char *directory, int number)
 	void *context = zmq_ctx_new();
 	void *socket = open_socket(context, directory, number, 0);
 	struct worker worker;
-	char message[4096], reply[256];
-	int size;
+	bool end;
 
 	open_worker(&worker);
-	while ((size = zmq_recv(socket, message, sizeof(message), 0)) > 0) {
-		h2d_decoded_batch_t batch;
-		h2d_status_t status =
-			h2d_delta_decoder_decode(worker.decoder, message, (size_t)size, &batch);
+	do {
+		zmq_msg_t message;
 
-		require(status == H2D_STATUS_SUCCESS || status == H2D_STATUS_NOT_FOUND, "decode");
-		if (status == H2D_STATUS_NOT_FOUND)
-			snprintf(reply, sizeof(reply), "%s", needs_whole_tables);
-		else
-			describe(&worker, publish(&worker, &batch), reply, sizeof(reply));
-		require(zmq_send(socket, reply, strlen(reply) + 1, 0) > 0, "send");
-	}
+		require(receive(socket, &message) >= 0, "receive");
+		end = serve(&worker, socket, &message);
+		zmq_msg_close(&message);
+	} while (!end);
 	close_worker(&worker);
 	zmq_close(socket);
 	zmq_ctx_term(context);
-	return size == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	return EXIT_SUCCESS;
 }
 
 /* ---- the scheduler --------------------------------------------------------------------------- */
@@ -157,12 +186,18 @@ static bool send_step(h2d_delta_encoder_t *encoder, h2d_block_table_t *const row
 				       (const h2d_block_table_t *const *)rows, &bytes, &size));
 	printf("step %d: %zu bytes\n", step, size);
 	for (int i = 0; i < workers; i++) {
-		char reply[256] = "";
+		zmq_msg_t reply;
+		const char *text;
+		int length;
 
 		require(zmq_send(sockets[i], bytes, size, 0) > 0, "send");
-		require(zmq_recv(sockets[i], reply, sizeof(reply) - 1, 0) > 0, "receive");
-		printf("worker %d %s\n", i, reply);
-		whole = whole || strcmp(reply, needs_whole_tables) == 0;
+		length = receive(sockets[i], &reply);
+		require(length > 0, "receive");
+		text = zmq_msg_data(&reply);
+		printf("worker %d %.*s\n", i, length, text);
+		whole = whole || ((size_t)length == strlen(needs_whole_tables) &&
+				  memcmp(text, needs_whole_tables, (size_t)length) == 0);
+		zmq_msg_close(&reply);
 	}
 	return whole;
 }
@@ -171,11 +206,16 @@ static void schedule(void *sockets[])
 {
 	h2d_delta_encoder_t *encoder;
 	h2d_block_table_t *rows[ROWS];
+	int32_t pages[PAGES];
+	uint64_t channel;
 
-	/* The channel: a number that no other scheduler uses. */
-	check(h2d_delta_encoder_create((uint64_t)getpid(), &encoder));
-	check(h2d_block_table_create((const int32_t[]){3, 5}, 2, &rows[0]));
-	check(h2d_block_table_create((const int32_t[]){4}, 1, &rows[1]));
+	for (int i = 0; i < PAGES; i++)
+		pages[i] = 10 + i;
+	/* A number that no other scheduler uses, so that a restarted one is noticed. */
+	require(getrandom(&channel, sizeof(channel), 0) == sizeof(channel), "getrandom");
+	check(h2d_delta_encoder_create(channel, &encoder));
+	check(h2d_block_table_create(pages, PAGES, &rows[0]));
+	check(h2d_block_table_create((const int32_t[]){4, 6}, 2, &rows[1]));
 	for (int step = 1; step <= STEPS; step++) {
 		int workers = step < LATE_STEP ? 1 : WORKERS;
 
