@@ -183,10 +183,10 @@ static int serve(struct worker *worker, struct tool_error *error)
 	return status;
 }
 
-static int open_worker(struct worker *worker, const char *directory,
+static int open_worker(struct worker *worker, const char *name,
 		       const struct replay_gpu_settings *settings, struct tool_error *error)
 {
-	char address[256];
+	char address[WORKER_ADDRESS_SIZE];
 
 	worker->max_requests = settings->max_num_seqs;
 	worker->block_tables = calloc(settings->max_num_seqs, sizeof(*worker->block_tables));
@@ -199,14 +199,14 @@ static int open_worker(struct worker *worker, const char *directory,
 		tool_error_set(error, "out of memory for a worker");
 		return -1;
 	}
-	worker_address(address, sizeof(address), directory, "replies");
+	worker_address(address, name, "replies");
 	worker->replies = worker_socket_open(worker->context, ZMQ_DEALER, false, address, error);
 	if (worker->replies == NULL)
 		return -1;
 	worker->session.gpu = replay_gpu_create(settings, error);
 	if (worker->session.gpu == NULL)
 		return -1;
-	worker_address(address, sizeof(address), directory, "orders");
+	worker_address(address, name, "orders");
 	worker->orders = worker_socket_open(worker->context, ZMQ_SUB, false, address, error);
 	return worker->orders == NULL ? -1 : 0;
 }
@@ -240,7 +240,7 @@ static void send_failure(struct worker *worker, const struct tool_error *failure
 				   2, &ignored);
 }
 
-int worker_run(uint32_t number, const char *directory, const struct replay_gpu_settings *settings)
+int worker_run(uint32_t number, const char *name, const struct replay_gpu_settings *settings)
 {
 	struct worker worker = {.number = number};
 	struct tool_error error;
@@ -250,7 +250,7 @@ int worker_run(uint32_t number, const char *directory, const struct replay_gpu_s
 	worker.report.verified = settings->verify;
 	worker.session.report = &worker.report;
 	worker.session.progress = &worker.progress;
-	status = open_worker(&worker, directory, settings, &error);
+	status = open_worker(&worker, name, settings, &error);
 	if (status == 0)
 		status = serve(&worker, &error);
 	if (status < 0)

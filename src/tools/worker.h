@@ -5,7 +5,10 @@
 
 #include "replay_gpu.h"
 
-/* Runs worker number `worker` until the scheduler ends it. Returns what the process exits with. */
-int worker_run(uint32_t worker, const char *directory, const struct replay_gpu_settings *settings);
+/*
+ * Runs worker number `worker` of the run of this name until the scheduler ends it. Returns what the
+ * process exits with.
+ */
+int worker_run(uint32_t worker, const char *name, const struct replay_gpu_settings *settings);
 
 #endif

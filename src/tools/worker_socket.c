@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "worker_wire.h"
 
@@ -17,9 +18,19 @@ static int socket_error(struct tool_error *error, const char *what)
 	return -1;
 }
 
-void worker_address(char *address, size_t size, const char *directory, const char *name)
+void worker_address(char address[WORKER_ADDRESS_SIZE], const char *run, const char *socket)
 {
-	snprintf(address, size, "ipc://%s/%s", directory, name);
+	snprintf(address, WORKER_ADDRESS_SIZE, "ipc://@%s/%s", run, socket);
+}
+
+/* 0, or -1 with zmq_errno(). */
+static int bind_for_user(void *socket, const char *address)
+{
+	const uid_t user = geteuid();
+
+	if (zmq_setsockopt(socket, ZMQ_IPC_FILTER_UID, &user, sizeof(user)) < 0)
+		return -1;
+	return zmq_bind(socket, address);
 }
 
 void *worker_socket_open(void *context, int type, bool bind, const char *address,
@@ -39,7 +50,7 @@ void *worker_socket_open(void *context, int type, bool bind, const char *address
 	zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger));
 	if (type == ZMQ_SUB)
 		zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "", 0);
-	if ((bind ? zmq_bind(socket, address) : zmq_connect(socket, address)) < 0) {
+	if ((bind ? bind_for_user(socket, address) : zmq_connect(socket, address)) < 0) {
 		socket_error(error, address);
 		zmq_close(socket);
 		return NULL;

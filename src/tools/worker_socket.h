@@ -25,10 +25,19 @@ struct worker_frame {
 	size_t size;
 };
 
-/* The addresses within the replay's private directory. */
-void worker_address(char *address, size_t size, const char *directory, const char *name);
+/* A UNIX socket's name has 107 bytes. */
+#define WORKER_ADDRESS_SIZE 112
 
-/* Makes a socket and binds it, or connects it. NULL with a message. */
+/*
+ * The address of a run's socket. It is an abstract one: no file, so that nothing is left behind
+ * however the run ends, and a worker may connect, or connect again, as long as it lasts.
+ */
+void worker_address(char address[WORKER_ADDRESS_SIZE], const char *run, const char *socket);
+
+/*
+ * Makes a socket and binds it, or connects it. NULL with a message. Abstract sockets have no
+ * permissions, so a bound one hears the same user's processes only.
+ */
 void *worker_socket_open(void *context, int type, bool bind, const char *address,
 			 struct tool_error *error);
 

@@ -36,7 +36,7 @@ struct member {
 
 struct workers {
 	struct workers_settings settings;
-	char directory[256];
+	char name[64]; /* of this run, in the addresses of its sockets */
 	void *context, *orders, *replies;
 	h2d_delta_encoder_t *encoder;
 	struct member *members;
@@ -65,7 +65,7 @@ static void run_member(const struct workers *workers, uint32_t number, int start
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (start >= 0 && read(start, &byte, 1) != 1)
 		_exit(EXIT_FAILURE);
-	_exit(worker_run(number, workers->directory, &settings));
+	_exit(worker_run(number, workers->name, &settings));
 }
 
 static int start_member(struct workers *workers, uint32_t number, bool late,
@@ -92,17 +92,20 @@ static int start_member(struct workers *workers, uint32_t number, bool late,
 	return -1;
 }
 
-static int make_directory(struct workers *workers, struct tool_error *error)
+/* Random numbers that no other run has met: the channel of block tables, and the run's name. */
+static int draw_names(struct workers *workers, struct tool_error *error)
 {
-	const char *parent = getenv("TMPDIR");
-	/* A UNIX socket's path has 107 bytes. */
-	int length = snprintf(workers->directory, sizeof(workers->directory), "%s/h2dpub-XXXXXX",
-			      parent != NULL && strlen(parent) < 64 ? parent : "/tmp");
+	uint64_t drawn[2];
 
-	if (length > 0 && mkdtemp(workers->directory) != NULL)
+	if (getrandom(drawn, sizeof(drawn), 0) != sizeof(drawn)) {
+		tool_error_set(error, "cannot draw a random number: %s", strerror(errno));
+		return -1;
+	}
+	snprintf(workers->name, sizeof(workers->name), "h2dpub-%ld-%016" PRIx64, (long)getpid(),
+		 drawn[0]);
+	if (h2d_delta_encoder_create(drawn[1], &workers->encoder) == H2D_STATUS_SUCCESS)
 		return 0;
-	tool_error_set(error, "cannot make %s: %s", workers->directory, strerror(errno));
-	workers->directory[0] = '\0';
+	tool_error_set(error, "cannot make the encoder of block tables");
 	return -1;
 }
 
@@ -110,10 +113,9 @@ static int make_directory(struct workers *workers, struct tool_error *error)
 static int open_workers(struct workers *workers, struct tool_error *error)
 {
 	const struct workers_settings *settings = &workers->settings;
-	char address[300];
-	uint64_t channel = 0;
+	char address[WORKER_ADDRESS_SIZE];
 
-	if (make_directory(workers, error) < 0)
+	if (draw_names(workers, error) < 0)
 		return -1;
 	for (uint32_t i = 0; i < settings->count; i++) {
 		bool late = settings->late_step != 0 && i + 1 == settings->count;
@@ -121,17 +123,12 @@ static int open_workers(struct workers *workers, struct tool_error *error)
 		if (start_member(workers, i, late, error) < 0)
 			return -1;
 	}
-	if (getrandom(&channel, sizeof(channel), 0) != sizeof(channel) ||
-	    h2d_delta_encoder_create(channel, &workers->encoder) != H2D_STATUS_SUCCESS) {
-		tool_error_set(error, "cannot make the encoder of block tables");
-		return -1;
-	}
 	workers->context = zmq_ctx_new();
-	worker_address(address, sizeof(address), workers->directory, "replies");
+	worker_address(address, workers->name, "replies");
 	workers->replies = worker_socket_open(workers->context, ZMQ_ROUTER, true, address, error);
 	if (workers->replies == NULL)
 		return -1;
-	worker_address(address, sizeof(address), workers->directory, "orders");
+	worker_address(address, workers->name, "orders");
 	workers->orders = worker_socket_open(workers->context, ZMQ_PUB, true, address, error);
 	return workers->orders == NULL ? -1 : 0;
 }
@@ -156,8 +153,6 @@ static void end_process(struct member *member)
 
 void workers_destroy(struct workers *workers)
 {
-	char path[300];
-
 	if (workers == NULL)
 		return;
 	for (uint32_t i = 0; i < workers->settings.count; i++) {
@@ -174,13 +169,6 @@ void workers_destroy(struct workers *workers)
 	if (workers->context != NULL)
 		zmq_ctx_term(workers->context);
 	h2d_delta_encoder_destroy(workers->encoder);
-	if (workers->directory[0] != '\0') {
-		snprintf(path, sizeof(path), "%s/orders", workers->directory);
-		unlink(path);
-		snprintf(path, sizeof(path), "%s/replies", workers->directory);
-		unlink(path);
-		rmdir(workers->directory);
-	}
 	free(workers->members);
 	free(workers);
 }

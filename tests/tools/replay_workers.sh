@@ -38,6 +38,40 @@ done
 [ -z "$(find "$directory" -name 'h2dpub-*')" ]
 result $? "no socket is left behind"
 
+# sockets PROCESS: how many names the sockets of this scheduler have.
+sockets()
+{
+	grep -c "@h2dpub-$1-" /proc/net/unix
+}
+
+# becomes VALUE COMMAND...: it prints this within ten seconds.
+becomes()
+{
+	value=$1
+	shift
+	for _ in $(seq 200); do
+		[ "$("$@")" = "$value" ] && return
+		sleep 0.05
+	done
+	echo "$* prints $("$@"), expected $value" >>"$directory/error"
+	return 1
+}
+
+# A late worker is there too, but waits. Each socket is seen once, and once per worker connected.
+for signal in TERM KILL; do
+	: >"$directory/out"
+	"$program" --requests 100000 --steps 100000 --workers 3 --late-worker 90000 \
+		>"$directory/out" 2>"$directory/error" &
+	process=$!
+	becomes 6 sockets $process && [ -z "$(find "$directory" -name 'h2dpub-*')" ]
+	result $? "SIG$signal: two workers have joined without a file"
+	kill -s $signal $process
+	wait $process 2>"$directory/error"
+	[ $? -gt 128 ] && becomes 0 sockets $process &&
+		[ -z "$(find "$directory" -name 'h2dpub-*')" ]
+	result $? "SIG$signal: no socket is left behind"
+done
+
 # shellcheck disable=SC2086 # several words
 runs 0 $workload --workers 2 --late-worker 10 && is mismatches 0 &&
 	[ "$(figure whole_requests)" -ge 1 ] && [ "$(figure whole_messages)" -ge 2 ] &&
