@@ -61,9 +61,9 @@ H2D_API h2d_status_t h2d_prefill_inputs_prepare(h2d_runner_t *runner, h2d_stream
 /*
  * Enqueues (or, during capture, records) attention preparation for a prefill of running_requests
  * that has published its block tables: kv_indptr from context_lens, then kv_indices as in
- * mha_decode.h. It shares kv_indices with the slot's decode. At most once a forward outside
- * capture, before its h2d_runner_record(). 0 requests: nothing. Errors as for
- * h2d_mha_decode_enqueue_kv_indices().
+ * mha_decode.h. It shares kv_indices with the slot's decode. Outside capture at most once an epoch
+ * of the slot (INVALID_STATE), on that epoch's stream (WRONG_STREAM); the slot's next begin waits
+ * for it. 0 requests: nothing. Others as for h2d_mha_decode_enqueue_kv_indices().
  */
 H2D_API h2d_status_t h2d_prefill_inputs_enqueue_kv_indices(h2d_runner_t *runner,
 							   h2d_stream_t *stream, uint32_t slot,

@@ -38,8 +38,9 @@ H2D_API h2d_status_t h2d_qsa_prepare(h2d_runner_t *runner, h2d_stream_t *stream,
 /*
  * Enqueues, or records, what follows for the slot's first `tokens` tokens: compressed_slots[t] =
  * slot_mapping[t] / ratio if the token is the last of `ratio` positions and has a slot, else -1.
- * slot_mapping is device memory, one slot a token. At most once an epoch outside graphs.
- * OUT_OF_RANGE: slot, tokens, ratio 0. INVALID_STATE, WRONG_DEVICE, as h2d_stream_dispatch().
+ * slot_mapping is device memory, one slot a token. Outside capture at most once an epoch of the
+ * slot (INVALID_STATE), on that epoch's stream (WRONG_STREAM); the slot's next begin waits for it.
+ * OUT_OF_RANGE: slot, tokens, ratio 0. WRONG_DEVICE. Others as h2d_stream_dispatch().
  */
 H2D_API h2d_status_t h2d_qsa_enqueue_compressed_slots(h2d_runner_t *runner, h2d_stream_t *stream,
 						      uint32_t slot, const int64_t *slot_mapping,

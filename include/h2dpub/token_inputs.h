@@ -90,8 +90,9 @@ H2D_API h2d_status_t h2d_verification_prepare(h2d_runner_t *runner, h2d_stream_t
  * Enqueues (or, during capture, records) the greedy correction: for each of the first `rows` rows
  * whose temperature in this slot is greedy, sampled_ids[row] = largest_logit_ids[row]. Both are
  * device arrays. The GPU itself recognises the rows by the uploaded temperature, so that no mask is
- * read back. At most once a forward outside capture, before its h2d_runner_record(). OUT_OF_RANGE:
- * slot or rows. WRONG_DEVICE. Others as h2d_stream_dispatch().
+ * read back. Outside capture at most once an epoch of the slot (INVALID_STATE), on that epoch's
+ * stream (WRONG_STREAM); the slot's next begin waits for it. OUT_OF_RANGE: slot or rows.
+ * WRONG_DEVICE. Others as h2d_stream_dispatch().
  */
 H2D_API h2d_status_t h2d_sampling_enqueue_greedy_correction(h2d_runner_t *runner,
 							    h2d_stream_t *stream, uint32_t slot,

@@ -161,7 +161,7 @@ void h2d_input_ids_write(const h2d_runner_t *runner, const h2d_token_inputs_t *i
 	step->decode_src = h2d_buffer_device(inputs->members[H2D_DECODE_SRC]);
 }
 
-h2d_status_t h2d_input_ids_assemble(const h2d_runner_t *runner, const h2d_token_inputs_t *inputs,
+h2d_status_t h2d_input_ids_assemble(const h2d_runner_t *runner, h2d_token_inputs_t *inputs,
 				    h2d_stream_t *stream, const h2d_batch_t *batch)
 {
 	const h2d_previous_step_t *previous = &batch->previous;

@@ -73,7 +73,7 @@ h2d_status_t h2d_prefill_inputs_create(const h2d_runner_t *runner, h2d_runner_sl
 	h2d_status_t status = declare_groups(runner, slot, inputs);
 
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_step_kernel_create(runner->device, "h2d_page_prefix",
+		status = h2d_step_kernel_create(slot->owner, "h2d_page_prefix",
 						&inputs->page_prefix);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_device_allocate(runner->device, size, &memory);
@@ -351,7 +351,7 @@ h2d_status_t h2d_prefill_inputs_prepare(h2d_runner_t *runner, h2d_stream_t *stre
 h2d_status_t h2d_prefill_inputs_enqueue_kv_indices(h2d_runner_t *runner, h2d_stream_t *stream,
 						   uint32_t slot, uint32_t running_requests)
 {
-	const h2d_prefill_inputs_t *inputs;
+	h2d_prefill_inputs_t *inputs;
 	page_prefix_arguments_t arguments;
 	h2d_status_t status = h2d_arguments_check_enqueue(__func__, runner, stream);
 

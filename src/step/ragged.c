@@ -69,7 +69,7 @@ h2d_status_t h2d_ragged_create(const h2d_runner_t *runner, h2d_runner_slot_t *sl
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	ragged->compressed_slots = memory;
-	return h2d_step_kernel_create(runner->device, "h2d_qsa_compressed_slots",
+	return h2d_step_kernel_create(slot->owner, "h2d_qsa_compressed_slots",
 				      &ragged->compression);
 }
 
@@ -187,7 +187,7 @@ h2d_status_t h2d_qsa_enqueue_compressed_slots(h2d_runner_t *runner, h2d_stream_t
 					      uint32_t slot, const int64_t *slot_mapping,
 					      uint32_t tokens, uint32_t ratio)
 {
-	const h2d_ragged_t *ragged;
+	h2d_ragged_t *ragged;
 	compression_arguments_t arguments;
 	h2d_status_t status;
 

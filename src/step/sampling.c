@@ -103,7 +103,7 @@ h2d_status_t h2d_sampling_enqueue_greedy_correction(h2d_runner_t *runner, h2d_st
 						    int32_t *sampled_ids,
 						    const int32_t *largest_logit_ids)
 {
-	const h2d_token_inputs_t *inputs;
+	h2d_token_inputs_t *inputs;
 	greedy_rows_arguments_t arguments;
 	h2d_status_t status;
 

@@ -64,17 +64,15 @@ static h2d_status_t declare_parts(const h2d_runner_t *runner, h2d_runner_slot_t 
 	return status;
 }
 
-static h2d_status_t create_kernels(const h2d_runner_t *runner, h2d_token_inputs_t *inputs)
+static h2d_status_t create_kernels(h2d_owner_t *owner, h2d_token_inputs_t *inputs)
 {
-	h2d_status_t status = h2d_step_kernel_create(runner->device, "h2d_token_assembly",
-						     &inputs->token_assembly);
+	h2d_status_t status =
+		h2d_step_kernel_create(owner, "h2d_token_assembly", &inputs->token_assembly);
 
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_step_kernel_create(runner->device, "h2d_draft_gather",
-						&inputs->draft_gather);
+		status = h2d_step_kernel_create(owner, "h2d_draft_gather", &inputs->draft_gather);
 	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_step_kernel_create(runner->device, "h2d_greedy_rows",
-						&inputs->greedy_rows);
+		status = h2d_step_kernel_create(owner, "h2d_greedy_rows", &inputs->greedy_rows);
 	return status;
 }
 
@@ -90,7 +88,7 @@ h2d_status_t h2d_token_inputs_create(const h2d_runner_t *runner, h2d_runner_slot
 		status = h2d_slot_add_group(slot, "token_inputs", inputs->members, size,
 					    &inputs->group);
 	if (status == H2D_STATUS_SUCCESS)
-		status = create_kernels(runner, inputs);
+		status = create_kernels(slot->owner, inputs);
 	return status;
 }
 
@@ -196,7 +194,7 @@ static h2d_status_t publish_part(const h2d_token_inputs_t *inputs, h2d_token_inp
 				 &production->counts[parts[part].first], NULL);
 }
 
-static h2d_status_t consume_part(const h2d_runner_t *runner, const h2d_token_inputs_t *inputs,
+static h2d_status_t consume_part(const h2d_runner_t *runner, h2d_token_inputs_t *inputs,
 				 h2d_token_input_part_t part, h2d_stream_t *stream,
 				 const production_t *production)
 {
@@ -212,7 +210,7 @@ static h2d_status_t consume_part(const h2d_runner_t *runner, const h2d_token_inp
 static h2d_status_t produce_part(h2d_runner_t *runner, h2d_stream_t *stream,
 				 h2d_token_input_part_t part, production_t *production)
 {
-	const h2d_token_inputs_t *inputs = &runner->slots[runner->slot].token_inputs;
+	h2d_token_inputs_t *inputs = &runner->slots[runner->slot].token_inputs;
 	h2d_status_t status = check_readable(inputs, part, production->batch);
 
 	if (status != H2D_STATUS_SUCCESS)
@@ -249,7 +247,7 @@ static h2d_status_t produce_verification(h2d_runner_t *runner, h2d_stream_t *str
 /* All sources first, then what moves them, then token assembly before the gather that reads it. */
 static h2d_status_t produce_all(h2d_runner_t *runner, h2d_stream_t *stream, void *context)
 {
-	const h2d_token_inputs_t *inputs = &runner->slots[runner->slot].token_inputs;
+	h2d_token_inputs_t *inputs = &runner->slots[runner->slot].token_inputs;
 	production_t *production = context;
 	h2d_status_t status = H2D_STATUS_SUCCESS;
 

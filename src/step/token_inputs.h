@@ -73,7 +73,7 @@ void h2d_input_ids_write(const h2d_runner_t *runner, const h2d_token_inputs_t *i
 			 h2d_token_inputs_step_t *step);
 
 /* Token assembly; nothing if no id is deferred. */
-h2d_status_t h2d_input_ids_assemble(const h2d_runner_t *runner, const h2d_token_inputs_t *inputs,
+h2d_status_t h2d_input_ids_assemble(const h2d_runner_t *runner, h2d_token_inputs_t *inputs,
 				    h2d_stream_t *stream, const h2d_batch_t *batch);
 
 /* Whether the batch's drafts are verified. */
@@ -84,7 +84,7 @@ void h2d_verification_write(const h2d_runner_t *runner, const h2d_token_inputs_t
 			    h2d_token_inputs_step_t *step);
 
 /* Draft-id gather; nothing if there are no drafts. */
-h2d_status_t h2d_verification_gather(const h2d_token_inputs_t *inputs, h2d_stream_t *stream,
+h2d_status_t h2d_verification_gather(h2d_token_inputs_t *inputs, h2d_stream_t *stream,
 				     uint32_t num_drafts);
 
 #endif

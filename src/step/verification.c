@@ -64,7 +64,7 @@ void h2d_verification_write(const h2d_runner_t *runner, const h2d_token_inputs_t
 	step->draft_ids = inputs->draft_ids;
 }
 
-h2d_status_t h2d_verification_gather(const h2d_token_inputs_t *inputs, h2d_stream_t *stream,
+h2d_status_t h2d_verification_gather(h2d_token_inputs_t *inputs, h2d_stream_t *stream,
 				     uint32_t num_drafts)
 {
 	draft_gather_arguments_t arguments;

@@ -257,6 +257,38 @@ START_TEST(random_prefills_land_every_byte_and_list_their_pages)
 }
 END_TEST
 
+/* Behind finish and without a record: each epoch's page prefix is of its own requests. */
+START_TEST(page_prefix_outlives_the_epoch_that_enqueued_it)
+{
+	prefill_case_t prefill = {.contexts = {20, 33, 7, 40},
+				  .cached = {4, 5, 6, 7},
+				  .ids = {{7, 8}, {9, 10, 11}, {12}, {13, 14, 15}}};
+	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), 1);
+	h2d_prefill_inputs_step_t step;
+
+	for (uint32_t n = 0; n < 2; n++) {
+		const uint32_t requests = n == 0 ? 4 : 1;
+
+		attach(&prefill, requests);
+		step_begin(world);
+		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
+							 &prefill.batch, &step));
+		model(world, &prefill);
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
+		delay(fixture_stream, 30);
+		check_success(h2d_prefill_inputs_enqueue_kv_indices(world->runner, fixture_stream,
+								    0, requests));
+		check_fails(h2d_prefill_inputs_enqueue_kv_indices(world->runner, fixture_stream, 0,
+								  requests),
+			    H2D_STATUS_INVALID_STATE, "h2d_page_prefix: enqueued in epoch");
+	}
+	check_pages(&prefill, &step);
+	/* What the second epoch has left of the first one's. */
+	expect_bytes(step.kv_indptr + 2, (const int32_t[]){14, 16, 26}, 3 * sizeof(int32_t));
+	step_world_destroy(world);
+}
+END_TEST
+
 /* One DMA and one scatter, or one dispatch; direct one DMA a member. Nothing is sent twice. */
 START_TEST(prefill_inputs_cost_one_dma_and_one_scatter)
 {
@@ -304,6 +336,7 @@ static Suite *prefill_inputs_suite(void)
 			    2 * STEP_MODES);
 	tcase_add_loop_test(tcase, random_prefills_land_every_byte_and_list_their_pages, 0,
 			    STEP_MODES);
+	tcase_add_loop_test(tcase, page_prefix_outlives_the_epoch_that_enqueued_it, 0, BACKENDS);
 	tcase_add_loop_test(tcase, prefill_inputs_cost_one_dma_and_one_scatter, 0, STEP_MODES);
 	suite_add_tcase(suite, tcase);
 	return suite;

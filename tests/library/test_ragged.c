@@ -203,6 +203,52 @@ START_TEST(A04_prefill_starts_behind_the_cached_tokens)
 }
 END_TEST
 
+/*
+ * Behind finish and without a record: the arguments of the next epoch must not reach the dispatch
+ * of the one before, which is still waiting.
+ */
+START_TEST(A04_arguments_outlive_the_epoch_that_enqueued_them)
+{
+	static const int32_t lengths[] = {8};
+	static const int64_t starts[] = {0};
+	const h2d_runner_options_t options = ragged_options();
+	const h2d_batch_t batch = {
+		.num_requests = 1, .phase = H2D_PHASE_PREFILL, .context_lengths = lengths};
+	const model_t model = model_of(lengths, starts, 1);
+	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), 1);
+	int64_t *slot_mapping = case_device_memory(sizeof(slots));
+	h2d_stream_t *other;
+	h2d_qsa_step_t qsa;
+
+	check_success(h2d_device_write(fixture_device, slot_mapping, slots, sizeof(slots),
+				       H2D_DEFAULT_TIMEOUT_NS));
+	check_success(h2d_stream_create(fixture_device, NULL, &other));
+	check_fails(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, 0, slot_mapping,
+						     8, 4),
+		    H2D_STATUS_INVALID_STATE, "owner 'slot 0' is idle");
+	for (uint32_t n = 0; n < 2; n++) {
+		step_begin(world);
+		check_success(h2d_qsa_prepare(world->runner, fixture_stream, &batch, &qsa));
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
+		check_fails(h2d_qsa_enqueue_compressed_slots(world->runner, other, 0, slot_mapping,
+							     8, 4),
+			    H2D_STATUS_WRONG_STREAM, "owner 'slot 0'");
+		delay(fixture_stream, 30);
+		check_success(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, 0,
+							       slot_mapping, n == 0 ? 8 : 1, 4));
+		check_fails(h2d_qsa_enqueue_compressed_slots(world->runner, fixture_stream, 0,
+							     slot_mapping, 2, 2),
+			    H2D_STATUS_INVALID_STATE,
+			    "h2d_qsa_compressed_slots: enqueued in epoch");
+	}
+	step_expect(world, "qsa_token_to_req", model.token_to_req, 8 * sizeof(int32_t));
+	step_expect(world, "qsa_logical_positions", model.positions, 8 * sizeof(int64_t));
+	expect_bytes(qsa.compressed_slots, model.compressed, 8 * sizeof(int64_t));
+	check_success(h2d_stream_destroy(other));
+	step_world_destroy(world);
+}
+END_TEST
+
 /* Every ragged batch of one width under every set of captured sizes; eager and padded steps mixed.
  */
 START_TEST(A04_every_batch_under_every_set_of_captured_sizes)
@@ -387,6 +433,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, A04_every_batch_under_every_set_of_captured_sizes, 0, BACKENDS);
 	tcase_add_loop_test(tcase, A04_compression_of_large_slots, 0, BACKENDS);
+	tcase_add_loop_test(tcase, A04_arguments_outlive_the_epoch_that_enqueued_them, 0, BACKENDS);
 	tcase_add_test(tcase, other_calls_are_refused);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);

@@ -158,6 +158,43 @@ START_TEST(R01_greedy_rows_are_corrected_on_the_gpu)
 }
 END_TEST
 
+/* Behind finish and without a record: each epoch's correction is of its own rows. */
+START_TEST(R01_greedy_correction_outlives_the_epoch_that_enqueued_it)
+{
+	const float temperatures[] = {0, 0, 0, 0, 0};
+	const h2d_batch_t batch = {.num_requests = 5, .temperatures = temperatures};
+	const int32_t sampled[] = {5, 6, 7, 8, 9};
+	const int32_t largest[] = {50, 60, 70, 80, 90};
+	const int32_t expected[2][5] = {{50, 60, 70, 80, 90}, {50, 60, 7, 8, 9}};
+	int32_t *sampled_ids[2];
+	const int32_t *largest_ids = step_upload(largest, sizeof(largest));
+	step_world_t *world;
+	uint32_t slot;
+
+	world = step_world_create(&token_options_plain, STEP_BACKEND(_i), 1);
+	for (int n = 0; n < 2; n++)
+		sampled_ids[n] = step_upload(sampled, sizeof(sampled));
+	for (int n = 0; n < 2; n++) {
+		step_begin(world);
+		slot = h2d_runner_slot(world->runner);
+		check_success(h2d_sampling_prepare(world->runner, fixture_stream, &batch, NULL));
+		token_model_sampling(world, &batch);
+		check_success(h2d_runner_finish(world->runner, fixture_stream));
+		delay(fixture_stream, 30);
+		check_success(h2d_sampling_enqueue_greedy_correction(world->runner, fixture_stream,
+								     slot, n == 0 ? 5 : 2,
+								     sampled_ids[n], largest_ids));
+		check_fails(h2d_sampling_enqueue_greedy_correction(world->runner, fixture_stream,
+								   slot, 1, sampled_ids[n],
+								   largest_ids),
+			    H2D_STATUS_INVALID_STATE, "h2d_greedy_rows: enqueued in epoch");
+	}
+	for (int n = 0; n < 2; n++)
+		expect_bytes(sampled_ids[n], expected[n], sizeof(expected[n]));
+	step_world_destroy(world);
+}
+END_TEST
+
 /* ---- R02, R03: input ids --------------------------------------------------------------------- */
 
 /* Requests 10 and 20 were sampled 71 and 82; now run 20, 30 (new) and 10. */
@@ -297,6 +334,8 @@ static Suite *token_parts_suite(void)
 	tcase_add_loop_test(tcase, R01_sampling_optional_members_and_scalar_filters, 0, STEP_MODES);
 	tcase_add_loop_test(tcase, R01_sampling_defaults, 0, STEP_MODES);
 	tcase_add_loop_test(tcase, R01_greedy_rows_are_corrected_on_the_gpu, 0, STEP_MODES);
+	tcase_add_loop_test(tcase, R01_greedy_correction_outlives_the_epoch_that_enqueued_it, 0,
+			    BACKENDS);
 	tcase_add_loop_test(tcase, R02_input_ids_deferred_and_new_requests_share_one_publication, 0,
 			    STEP_MODES);
 	tcase_add_loop_test(tcase, R03_prefill_and_first_decode_ids_rotate_with_the_runner, 0,
