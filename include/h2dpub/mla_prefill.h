@@ -41,6 +41,11 @@ typedef struct h2d_mla_prefill_step {
  * are counted over all contexts, one after the other: with b the sum of the contexts before and p a
  * token's position in its own, ks = b and ke = b + p + 1; it selects min(p + 1, index_topk).
  *
+ * Behind h2d_prefill_inputs_prepare() of the same batch, which has published the block tables,
+ * h2d_mla_decode_enqueue_kv_indices() of running_requests lists the pages of a paged step: those of
+ * this rank, in the kv_indices that h2d_mla_decode_view() tells.
+ * h2d_prefill_inputs_enqueue_kv_indices() is refused with dcp_size above 1.
+ *
  * INVALID_STATE: the runner's attention is not MLA. INVALID_ARGUMENT: not a prefill. OUT_OF_RANGE:
  * as for the batch's fields; contexts of more than int32 tokens in all. Publication errors.
  */

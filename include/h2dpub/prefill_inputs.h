@@ -36,7 +36,8 @@ typedef struct h2d_prefill_inputs_step {
 	const int32_t *seq_starts;        /* [B] 0 */
 
 	/* Written by attention preparation. */
-	const int32_t *kv_indptr;  /* [G + 1] prefix sum of ceil(L / page_size) */
+	const int32_t *kv_indptr;  /* [G + 1] prefix sum of ceil(L / page_size); NULL with dcp_size
+				    * above 1: mla_prefill.h has that of this rank */
 	const int32_t *kv_indices; /* the pages */
 } h2d_prefill_inputs_step_t;
 
@@ -63,7 +64,9 @@ H2D_API h2d_status_t h2d_prefill_inputs_prepare(h2d_runner_t *runner, h2d_stream
  * that has published its block tables: kv_indptr from context_lens, then kv_indices as in
  * mha_decode.h. It shares kv_indices with the slot's decode. Outside capture at most once an epoch
  * of the slot (INVALID_STATE), on that epoch's stream (WRONG_STREAM); the slot's next begin waits
- * for it. 0 requests: nothing. Others as for h2d_mha_decode_enqueue_kv_indices().
+ * for it. 0 requests: nothing. INVALID_STATE also with dcp_size above 1, where the pages of whole
+ * contexts are not those of this rank: see mla_prefill.h. Others as for
+ * h2d_mha_decode_enqueue_kv_indices().
  */
 H2D_API h2d_status_t h2d_prefill_inputs_enqueue_kv_indices(h2d_runner_t *runner,
 							   h2d_stream_t *stream, uint32_t slot,

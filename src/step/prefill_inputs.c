@@ -286,7 +286,8 @@ static void describe(const h2d_runner_t *runner, const h2d_runner_slot_t *slot,
 		step->positions = h2d_buffer_device(inputs->members[H2D_PREFILL_POSITIONS]);
 	if (production->table_rows > 0) {
 		step->block_tables = h2d_buffer_device(inputs->members[H2D_PREFILL_BLOCK_TABLES]);
-		step->kv_indptr = inputs->kv_indptr;
+		if (runner->options.dcp_size == 1)
+			step->kv_indptr = inputs->kv_indptr;
 		step->kv_indices = inputs->kv_index_generation.kv_indices;
 	}
 	if (step->has_cached) {
@@ -363,6 +364,12 @@ h2d_status_t h2d_prefill_inputs_enqueue_kv_indices(h2d_runner_t *runner, h2d_str
 				       "above max_requests %u",
 				 slot, runner->options.slots, running_requests,
 				 runner->options.max_requests);
+	/* Whole contexts have more pages than this rank's rows of the table. */
+	if (runner->options.dcp_size > 1)
+		return h2d_error(H2D_STATUS_INVALID_STATE,
+				 GROUP ": with dcp_size %u the pages are those of mla_prefill, "
+				       "listed by h2d_mla_decode_enqueue_kv_indices()",
+				 runner->options.dcp_size);
 	inputs = &runner->slots[slot].prefill_inputs;
 	status = h2d_step_kernel_keep_input(stream, inputs->members[H2D_PREFILL_CONTEXT_LENS]);
 	if (status != H2D_STATUS_SUCCESS)

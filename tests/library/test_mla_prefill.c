@@ -146,6 +146,56 @@ START_TEST(A06_pages_are_those_of_this_rank)
 }
 END_TEST
 
+/* Contexts, pages and block ids of this rank; whole contexts would run out of the rows. */
+START_TEST(A06_pages_of_this_rank_are_listed)
+{
+	h2d_runner_options_t options = mla_options();
+	const int32_t contexts[3] = {40, 64, 5};
+	const int32_t cached[3] = {30, 60, 0};
+	const int32_t first_ids[2] = {5, 6};
+	const int32_t second_ids[2] = {8, 7};
+	const int32_t third_ids[1] = {9};
+	const int32_t *const rows[3] = {first_ids, second_ids, third_ids};
+	const uint32_t lengths[3] = {2, 2, 1};
+	const h2d_batch_t batch = {.num_requests = 3,
+				   .running_requests = 4,
+				   .phase = H2D_PHASE_PREFILL,
+				   .context_lengths = contexts,
+				   .cached_tokens = cached,
+				   .block_tables = rows,
+				   .block_table_lengths = lengths};
+	/* Rank 1 of 2 holds 20, 32 and 2 tokens: 5, 8 and 1 pages of 4, four a block. */
+	const int32_t indptr[] = {0, 5, 13, 14, 14};
+	const int32_t pages[] = {20, 21, 22, 23, 24, 32, 33, 34, 35, 28, 29, 30, 31, 36};
+	step_world_t *world;
+	h2d_prefill_inputs_step_t inputs;
+	h2d_mla_prefill_step_t step;
+	h2d_mla_decode_step_t view;
+
+	options.page_size = 4;
+	options.dcp_size = 2;
+	options.dcp_rank = 1;
+	options.index_topk = 0;
+	world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
+	step_begin(world);
+	check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream, &batch, &inputs));
+	check_success(h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, &step));
+	check_success(h2d_runner_finish(world->runner, fixture_stream));
+	check_fails(
+		h2d_prefill_inputs_enqueue_kv_indices(world->runner, fixture_stream, step.slot, 4),
+		H2D_STATUS_INVALID_STATE, "prefill_inputs: with dcp_size 2");
+	ck_assert_ptr_null(inputs.kv_indptr);
+	check_success(h2d_mla_decode_view(world->runner, step.slot, &view));
+	ck_assert_ptr_eq(step.kv_indptr, view.kv_indptr);
+	ck_assert_ptr_eq(inputs.kv_indices, view.kv_indices);
+	check_success(h2d_mla_decode_enqueue_kv_indices(world->runner, fixture_stream, step.slot,
+							step.running_requests));
+	expect_bytes(step.kv_indptr, indptr, sizeof(indptr));
+	expect_bytes(view.kv_indices, pages, sizeof(pages));
+	step_world_discard(world);
+}
+END_TEST
+
 typedef struct refusal {
 	h2d_batch_t batch;
 	h2d_status_t status;
@@ -207,6 +257,7 @@ static void add_cases(Suite *suite, const char *name, SFun setup)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_loop_test(tcase, A06_mla_sparse_prefill_prefixes_and_tail, 0, 2 * STEP_MODES);
 	tcase_add_loop_test(tcase, A06_pages_are_those_of_this_rank, 0, 2 * STEP_MODES);
+	tcase_add_loop_test(tcase, A06_pages_of_this_rank_are_listed, 0, STEP_MODES);
 	suite_add_tcase(suite, tcase);
 }
 
