@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 
+#include "json_text.h"
+
 void report_free(struct report *report)
 {
 	samples_free(&report->batch_sizes);
@@ -351,8 +353,8 @@ int report_print_json(struct report *report, FILE *file)
 
 	if (root == NULL)
 		return -1;
-	json_object_object_add(root, "source", json_object_new_string(report->source));
-	json_object_object_add(root, "device", json_object_new_string(report->device));
+	json_object_object_add(root, "source", json_text_new(report->source));
+	json_object_object_add(root, "device", json_text_new(report->device));
 	add_workload(root, report);
 	add_publication(root, report);
 	add_tables(root, &report->tables);

@@ -87,6 +87,10 @@ runs 0 --requests 5 --steps 10 &&
 	grep -q '^  decode steps  *10 ' "$directory/out" &&
 	tail -n 1 "$directory/out" | grep -q '^  mismatches  *0$'
 result $? "table"
+odd=$directory/$(printf 'l\303\244nge\377\303')
+cp "$directory/trace" "$odd"
+runs 0 --trace "$odd" --steps 1 --json && grep -q "$(printf '/l\303\244nge')"'\\\\xff\\\\xc3",$' "$directory/out"
+result $? "JSON of a trace whose name is not UTF-8"
 long=$directory/$(printf '%0240d/%0240d' 1 2)
 mkdir -p "$long"
 printf '%s\n2023-11-16 18:17:03,100,3\n' "$header" >"$long/trace"
