@@ -87,7 +87,7 @@ H2D_API h2d_status_t h2d_device_allocate_host(h2d_device_t *device, size_t size,
 /*
  * Allocates zeroed device memory, at least 4096-byte aligned, which the host must not touch. Waits
  * (bounded) until it is zeroed. size in bytes, > 0. OUT_OF_MEMORY, TIMEOUT, MEMORY_FAULT,
- * HSA_ERROR.
+ * HSA_ERROR; INVALID_STATE: an earlier transfer timed out and still runs.
  */
 H2D_API h2d_status_t h2d_device_allocate(h2d_device_t *device, size_t size, void **memory);
 
@@ -99,9 +99,9 @@ H2D_API h2d_status_t h2d_device_free(h2d_device_t *device, void *memory);
  * read-back, not for the publication path. Blocks until done, at most timeout_ns nanoseconds.
  * Not ordered with any queue: synchronize the stream before a read, so that what its kernels wrote
  * has left their caches, and after a write, so that its later kernels do not find old bytes in
- * theirs. TIMEOUT: the copy may still be running; the device's staging memory then stays reserved
- * and later calls return INVALID_STATE. MEMORY_FAULT; INVALID_ARGUMENT: not that much memory of
- * this device.
+ * theirs. TIMEOUT: the copy may still be running; until it ends the device's staging memory is
+ * taken, and these calls and h2d_device_allocate() return INVALID_STATE. MEMORY_FAULT;
+ * INVALID_ARGUMENT: not that much memory of this device.
  */
 H2D_API h2d_status_t h2d_device_read(h2d_device_t *device, void *destination, const void *source,
 				     size_t size, uint64_t timeout_ns);

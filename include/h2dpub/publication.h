@@ -11,11 +11,16 @@
  *
  * One epoch of an owner: h2d_owner_begin() waits until the GPU no longer reads the sources of the
  * last epoch; producers write sources and publish; h2d_owner_finish() enqueues the completion that
- * the next begin waits for. Nothing else waits.
+ * the next begin waits for. On this path nothing else waits but h2d_buffer_acquire_write(), and an
+ * enqueue for room in a full ring.
  *
- * Threading: an owner belongs to the thread that began its epoch until finish. Initialisation calls
- * (create, allocate, wrap, select) are not thread-safe per registry. Different owners may be used
- * by different threads at the same time.
+ * Threading: an owner belongs to the thread that began its epoch until finish. Different owners may
+ * be used by different threads at the same time, those of one registry too; calls for one owner and
+ * its buffers and groups may not race with each other.
+ *
+ * Streams share the DMA engine of their device: a copy that waits for earlier work of its stream
+ * (direct publications, and packed ones of a single active member) holds up the copies of all
+ * others. Streams that must not hold each other up, or that wait for each other, use pull.
  */
 #ifndef H2DPUB_PUBLICATION_H
 #define H2DPUB_PUBLICATION_H
@@ -59,6 +64,15 @@ typedef enum h2d_owner_state {
 /* Members larger than this many published bytes are not packed by the CPU: the scatter kernel reads
  * them from their pinned source. The default of h2d_owner_options_t.pack_limit_bytes. */
 #define H2D_DEFAULT_PACK_LIMIT_BYTES 65536
+
+/*
+ * The most DMA copies that one direct publication may take: a contiguous member is one, a strided
+ * one as many as its rows have contiguous runs. Copies wait in a ring of the runtime, behind the
+ * work that was enqueued before them; with a full ring the runtime waits for room without end. This
+ * limit keeps one publication far from that. So should the sum of all that are outstanding be: some
+ * 6,000 fit.
+ */
+#define H2D_MAX_COPIES 4096
 
 /* The name of a backend: "packed", "direct" or "pull"; NULL for any other value. */
 H2D_API const char *h2d_backend_name(h2d_backend_t backend);
@@ -123,7 +137,8 @@ H2D_API uint64_t h2d_owner_epoch(const h2d_owner_t *owner);
  * pull: every group without strided members. Groups whose transport the caller has chosen keep it:
  * h2d_group_use_transport(group, H2D_BACKEND_DIRECT, NULL) says of a group that only names members
  * which are published one by one, or is only checked, that it needs no arena.
- * OUT_OF_MEMORY: the groups chosen so far keep their transport and the rest stay direct.
+ * On errors the groups chosen so far keep their transport and the rest stay direct: OUT_OF_MEMORY,
+ * HSA_ERROR; INVALID_STATE, TIMEOUT, MEMORY_FAULT of what clears and writes an arena.
  */
 H2D_API h2d_status_t h2d_owner_select_transports(h2d_owner_t *owner);
 
@@ -191,7 +206,8 @@ typedef struct h2d_buffer_description {
 /*
  * Allocates a buffer, zeroed on both sides, registers its memory and makes its implicit
  * one-member group. Owner idle. INVALID_STATE; INVALID_ARGUMENT: shape, element size, unit or a
- * duplicate name. OUT_OF_MEMORY, TIMEOUT, MEMORY_FAULT, HSA_ERROR.
+ * duplicate name. OUT_OF_RANGE: more than INT64_MAX bytes. OUT_OF_MEMORY, TIMEOUT, MEMORY_FAULT,
+ * HSA_ERROR.
  */
 H2D_API h2d_status_t h2d_buffer_allocate(h2d_owner_t *owner,
 					 const h2d_buffer_description_t *description,
@@ -203,7 +219,8 @@ H2D_API h2d_status_t h2d_buffer_allocate(h2d_owner_t *owner,
  * INVALID_ARGUMENT: pageable host memory, memory of another device, memory smaller than the
  * shape. OVERLAP: the device range overlaps the destination, or the host range the source, of a
  * buffer in this registry (whole span from first to last byte; empty ranges overlap nothing).
- * Others as for h2d_buffer_allocate().
+ * OUT_OF_RANGE: also strides beyond an address, and more rows times runs than H2D_MAX_COPIES. Others
+ * as for h2d_buffer_allocate().
  */
 H2D_API h2d_status_t h2d_buffer_wrap(h2d_owner_t *owner,
 				     const h2d_buffer_description_t *description, void *host,
@@ -263,8 +280,9 @@ H2D_API h2d_status_t h2d_buffer_acquire_write(h2d_buffer_t *buffer, h2d_stream_t
 
 /*
  * Makes a group of buffers of one owner, in this order. Owner idle. INVALID_STATE;
- * INVALID_ARGUMENT: a buffer of another owner, or the same buffer twice. OUT_OF_MEMORY. name is for
- * messages and need not be unique; copied.
+ * INVALID_ARGUMENT: a buffer of another owner, or the same buffer twice. OUT_OF_RANGE: more than
+ * H2D_MAX_COPIES if copied directly. OUT_OF_MEMORY. name is for messages and need not be unique;
+ * copied.
  */
 H2D_API h2d_status_t h2d_group_create(h2d_owner_t *owner, const char *name,
 				      h2d_buffer_t *const buffers[], uint32_t count,
@@ -280,7 +298,8 @@ H2D_API h2d_status_t h2d_group_destroy(h2d_group_t *group);
  * Chooses the transport of one group, as h2d_owner_select_transports() does for all; a group that
  * cannot have it stays direct, and *chosen (may be NULL) and h2d_group_fallback_reason() say so.
  * h2d_owner_select_transports() keeps the choice.
- * Owner idle. INVALID_STATE, INVALID_ARGUMENT (unknown transport; nothing changed), OUT_OF_MEMORY.
+ * Owner idle. INVALID_STATE, INVALID_ARGUMENT (unknown transport; nothing changed); errors of making
+ * the transport as for h2d_owner_select_transports().
  */
 H2D_API h2d_status_t h2d_group_use_transport(h2d_group_t *group, h2d_backend_t transport,
 					     h2d_backend_t *chosen);
@@ -322,7 +341,8 @@ H2D_API h2d_status_t h2d_group_check_writable(const h2d_group_t *group, h2d_stre
  * WRONG_STREAM (in this order), then member by member ALREADY_PUBLISHED, SOURCE_IN_USE,
  * OUT_OF_RANGE, then TRANSPORT_IN_FLIGHT: the group's descriptors of an earlier publication in
  * this epoch may still be read; acquire a member of that publication first.
- * An error while enqueuing (QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT, HSA_ERROR) fails the owner.
+ * An error while enqueuing (QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT, OUT_OF_MEMORY, HSA_ERROR) fails
+ * the owner.
  */
 H2D_API h2d_status_t h2d_group_publish(h2d_group_t *group, h2d_stream_t *stream,
 				       const int64_t counts[], const char *const reasons[]);

@@ -13,14 +13,34 @@
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* A direct publication must not need more than the ring of the DMA engine takes. */
+static h2d_status_t check_copies(const h2d_owner_t *owner, const char *name,
+				 h2d_buffer_t *const buffers[], uint32_t count)
+{
+	uint64_t copies = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		copies +=
+			buffers[i]->strided ? buffers[i]->runs.count * buffers[i]->row_capacity : 1;
+	if (copies <= H2D_MAX_COPIES)
+		return H2D_STATUS_SUCCESS;
+	return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+			 "group '%s' of owner '%s': its members are up to %" PRIu64
+			 " copies, but the limit is %d",
+			 name, owner->name, copies, H2D_MAX_COPIES);
+}
+
 h2d_status_t h2d_group_make(h2d_owner_t *owner, const char *name, h2d_buffer_t *const buffers[],
 			    uint32_t count, h2d_group_t **made)
 {
 	size_t entries = count ? count : 1; /* calloc(0) may return NULL */
-	h2d_group_t *group = calloc(1, sizeof(*group));
-	h2d_status_t status;
+	h2d_status_t status = check_copies(owner, name, buffers, count);
+	h2d_group_t *group;
 	uint32_t i;
 
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	group = calloc(1, sizeof(*group));
 	if (!group)
 		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for group '%s'", name);
 	group->owner = owner;

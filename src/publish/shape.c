@@ -157,6 +157,12 @@ h2d_status_t h2d_shape_make_runs(const h2d_buffer_description_t *description, h2
 	runs->count = 1;
 	for (i = 1; i < outer; i++)
 		runs->count *= description->shape[i];
+	if (runs->count > H2D_MAX_COPIES / description->shape[0])
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
+				 "buffer '%s': %" PRIu64 " rows of %" PRIu64
+				 " contiguous runs each, but the limit is %d copies",
+				 description->name, description->shape[0], runs->count,
+				 H2D_MAX_COPIES);
 	runs->source_offset = calloc(runs->count, sizeof(*runs->source_offset));
 	runs->destination_offset = calloc(runs->count, sizeof(*runs->destination_offset));
 	if (!runs->source_offset || !runs->destination_offset)

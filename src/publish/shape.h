@@ -18,7 +18,7 @@ typedef struct h2d_shape {
 /* Checks a description and works out its shape. INVALID_ARGUMENT, OUT_OF_RANGE. */
 h2d_status_t h2d_shape_parse(const h2d_buffer_description_t *description, h2d_shape_t *shape);
 
-/* Works out the runs of a strided description. OUT_OF_MEMORY. */
+/* Works out the runs of a strided description. OUT_OF_RANGE: too many. OUT_OF_MEMORY. */
 h2d_status_t h2d_shape_make_runs(const h2d_buffer_description_t *description, h2d_runs_t *runs);
 
 #endif

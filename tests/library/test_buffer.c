@@ -113,7 +113,8 @@ START_TEST(P08_duplicate_destination_in_group_rejected)
 }
 END_TEST
 
-/* The group's own counts and those of a call in turns: each publication follows what it is given. */
+/* The group's own counts and those of a call in turns: each publication follows what it is given.
+ */
 START_TEST(own_counts_and_given_ones_take_turns)
 {
 	static const struct {
@@ -121,11 +122,16 @@ START_TEST(own_counts_and_given_ones_take_turns)
 		int64_t given; /* OMITTED: the own ones are published */
 		uint32_t published;
 	} turns[] = {
-		{4, H2D_COUNT_OMITTED, 4}, {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 4},
-		{4, H2D_COUNT_OMITTED, 4}, {7, H2D_COUNT_OMITTED, 7},
-		{H2D_COUNT_OMITTED, 3, 3}, {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 7},
-		{5, 5, 5},		   {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 5},
-		{6, 2, 2},		   {H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 6},
+		{4, H2D_COUNT_OMITTED, 4},
+		{H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 4},
+		{4, H2D_COUNT_OMITTED, 4},
+		{7, H2D_COUNT_OMITTED, 7},
+		{H2D_COUNT_OMITTED, 3, 3},
+		{H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 7},
+		{5, 5, 5},
+		{H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 5},
+		{6, 2, 2},
+		{H2D_COUNT_OMITTED, H2D_COUNT_OMITTED, 6},
 	};
 	struct pair pair = pair_open("slot", (h2d_backend_t)_i);
 	const uint8_t none = 0xcc;
@@ -232,6 +238,45 @@ START_TEST(P11_noncontiguous_direct_does_not_copy_unselected_columns)
 	h2d_owner_get_totals(owner, &totals);
 	ck_assert_uint_eq(totals.dma_copies, 9); /* one plain, two rows of four elements */
 	ck_assert_uint_eq(totals.bytes, 64 + 32);
+}
+END_TEST
+
+/* As many copies as a publication may take wait behind a closed gate without filling the ring. */
+START_TEST(largest_strided_publication_does_not_wait_for_the_gpu)
+{
+	const size_t rows = H2D_MAX_COPIES;
+	h2d_owner_t *owner = case_owner_of("slot", H2D_BACKEND_DIRECT);
+	int32_t *host = case_host_memory(rows * 8 + 8), *expected = calloc(rows, 8);
+	void *device = case_device_memory(rows * 8 + 8);
+	h2d_buffer_description_t description = rows_of("columns", (uint32_t)rows, 1);
+	h2d_buffer_t *strided = NULL, *plain;
+	h2d_group_t *group = NULL;
+
+	ck_assert_ptr_nonnull(expected);
+	memcpy(description.host_strides, (int64_t[]){2, 1}, 2 * sizeof(int64_t));
+	memcpy(description.device_strides, (int64_t[]){2, 1}, 2 * sizeof(int64_t));
+	description.shape[0]++;
+	check_fails(h2d_buffer_wrap(owner, &description, host, device, &strided),
+		    H2D_STATUS_OUT_OF_RANGE,
+		    "'columns': 4097 rows of 1 contiguous runs each, but the limit is 4096 copies");
+	description.shape[0]--;
+	check_success(h2d_buffer_wrap(owner, &description, host, device, &strided));
+	plain = case_buffer(owner, "plain", 4, 16, 0, H2D_COUNT_ROWS);
+	check_fails(h2d_group_create(owner, "both", (h2d_buffer_t *[]){plain, strided}, 2, &group),
+		    H2D_STATUS_OUT_OF_RANGE,
+		    "group 'both' of owner 'slot': its members are up to 4097 copies, but the "
+		    "limit is 4096");
+	check_success(h2d_owner_begin(owner, fixture_stream));
+	for (size_t row = 0; row < rows; row++) {
+		host[2 * row] = expected[2 * row] = (int32_t)row + 1;
+		host[2 * row + 1] = -1;
+	}
+	gate_close(fixture_stream);
+	check_success(h2d_buffer_publish(strided, fixture_stream, (int64_t)rows, NULL));
+	gate_open();
+	check_success(h2d_owner_finish(owner, fixture_stream));
+	expect_bytes(device, expected, rows * 8);
+	free(expected);
 }
 END_TEST
 
@@ -413,6 +458,7 @@ static Suite *buffer_suite(void)
 	tcase_add_test(tcase, P15_transport_selection_preserves_fallback_and_owner_lifecycle);
 	tcase_add_loop_test(tcase, P11_noncontiguous_direct_does_not_copy_unselected_columns, 0,
 			    BACKENDS);
+	tcase_add_test(tcase, largest_strided_publication_does_not_wait_for_the_gpu);
 	tcase_add_test(tcase, strided_rows_are_copied_by_contiguous_runs);
 	tcase_add_test(tcase, bad_descriptions_are_named);
 	tcase_add_test(tcase, P14_wrapped_memory_is_checked_at_registration);
