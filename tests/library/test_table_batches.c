@@ -7,14 +7,16 @@
 #include "state_case.h"
 
 /*
- * Random batches against a model that keeps copies of everything: appends, edits, reorders, shared
- * rows, arrivals, limits, padding, refused acquisitions, versioned and unversioned rows.
+ * Random batches against a model that keeps copies of everything: appends, edits, reorders, requests
+ * that leave from the middle, limits, required pages, padding, refused acquisitions, versioned and
+ * unversioned rows.
  */
 #define POOL 6
 
 struct model_row {
 	uint64_t lineage; /* 0: unversioned, compared by contents */
 	uint32_t length;
+	uint32_t required_pages;
 	int32_t ids[COLUMNS + 2];
 };
 
@@ -46,7 +48,7 @@ static h2d_status_t model_prepare(const struct model_row *rows, uint32_t n, uint
 	if (n > end || end > ROWS)
 		return H2D_STATUS_OUT_OF_RANGE;
 	for (uint32_t i = 0; i < n; i++) {
-		if (rows[i].length > COLUMNS)
+		if (rows[i].length > COLUMNS || rows[i].length < rows[i].required_pages)
 			return H2D_STATUS_OUT_OF_RANGE;
 		for (uint32_t j = 0; j < rows[i].length; j++) {
 			if (rows[i].ids[j] < 0 || (uint64_t)rows[i].ids[j] >= limit)
@@ -107,34 +109,65 @@ static void change_row(h2d_block_table_t *row, unsigned int *seed)
 		h2d_block_table_clear(row);
 }
 
+/* Two requests swap places, or one leaves, and those behind it move up. */
+static void change_order(uint32_t order[POOL], unsigned int *seed)
+{
+	uint32_t one = (uint32_t)rand_r(seed) % POOL, other = (uint32_t)rand_r(seed) % POOL;
+	uint32_t request = order[one];
+
+	if (rand_r(seed) % 2) {
+		order[one] = order[other];
+		order[other] = request;
+	} else {
+		memmove(order + one, order + one + 1, (POOL - 1 - one) * sizeof(*order));
+		order[POOL - 1] = request;
+	}
+}
+
+/* Mostly what the row has, or less. */
+static uint32_t random_required_pages(uint32_t length, unsigned int *seed)
+{
+	if (rand_r(seed) % 40 == 0)
+		return length + 1;
+	return rand_r(seed) % 2 ? length : (uint32_t)rand_r(seed) % (length + 1);
+}
+
 START_TEST(random_batches_agree_with_a_model_that_copies_everything)
 {
 	unsigned int seed = (unsigned int)_i + 1;
 	h2d_block_table_t *pool[POOL];
+	uint32_t order[POOL];
 
 	memset(&model, 0, sizeof(model));
 	memcpy(model.host, host, sizeof(host));
-	for (int i = 0; i < POOL; i++)
+	for (uint32_t i = 0; i < POOL; i++) {
 		pool[i] = row_of(NULL, 0);
+		order[i] = i;
+	}
 	for (int n = 0; n < 25000; n++) {
 		const h2d_block_table_t *tables[ROWS + 1];
 		const int32_t *ids[ROWS + 1];
-		uint32_t lengths[ROWS + 1];
+		uint32_t lengths[ROWS + 1], required_pages[ROWS + 1];
 		struct model_row rows[ROWS + 1];
 		uint32_t count = (uint32_t)rand_r(&seed) % (rand_r(&seed) % 50 ? ROWS + 1 : ROWS + 2);
 		uint32_t pad_to = rand_r(&seed) % 3 ? count + (uint32_t)rand_r(&seed) % 3 : 0;
 		uint64_t limit = rand_r(&seed) % 4 ? 18 : H2D_NO_PAGE_LIMIT;
-		h2d_table_rows_t batch = {
-			.count = count, .tables = tables, .ids = ids, .lengths = lengths};
+		bool requires = rand_r(&seed) % 3 == 0;
+		h2d_table_rows_t batch = {.count = count,
+					  .tables = tables,
+					  .ids = ids,
+					  .lengths = lengths,
+					  .required_pages = requires ? required_pages : NULL};
 		h2d_table_options_t options = {.pad_to = pad_to, .page_limit = limit};
-		unsigned int order = (unsigned int)rand_r(&seed) % 4 ? 0 : (unsigned int)rand_r(&seed);
 		h2d_status_t expected;
 
 		if (rand_r(&seed) % 2)
 			change_row(pool[rand_r(&seed) % POOL], &seed);
+		if (rand_r(&seed) % 6 == 0)
+			change_order(order, &seed);
 		acquire_result = rand_r(&seed) % 20 ? H2D_STATUS_SUCCESS : H2D_STATUS_ALREADY_PUBLISHED;
 		for (uint32_t i = 0; i < count; i++) {
-			const h2d_block_table_t *row = pool[(i + order) % POOL];
+			const h2d_block_table_t *row = pool[order[i]];
 			bool versioned = ((i + (unsigned int)_i) & 1) || rand_r(&seed) % 2;
 
 			tables[i] = versioned ? row : NULL;
@@ -142,6 +175,8 @@ START_TEST(random_batches_agree_with_a_model_that_copies_everything)
 			lengths[i] = h2d_block_table_length(row);
 			rows[i].lineage = versioned ? h2d_block_table_version(row) : 0;
 			rows[i].length = lengths[i];
+			required_pages[i] = random_required_pages(lengths[i], &seed);
+			rows[i].required_pages = requires ? required_pages[i] : 0;
 			if (lengths[i])
 				memcpy(rows[i].ids, ids[i], lengths[i] * sizeof(int32_t));
 		}

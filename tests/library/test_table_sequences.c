@@ -4,8 +4,8 @@
  * array holds, what the device holds, revisions, refusals and which publications are sent.
  *
  * A batch mixes versioned and unversioned rows, rows that grow, change, are shared by prefix, swap
- * places, are preempted and come back; with limits, padding, sub-batches, epochs that are over, and
- * second publications with and without a reason.
+ * places, leave from the middle, are preempted and come back; with limits, required pages, padding,
+ * sub-batches, epochs that are over, and second publications with and without a reason.
  */
 #include <h2dpub/table_publication.h>
 
@@ -35,11 +35,13 @@ struct model_row {
 	uint32_t length;
 	int32_t ids[COLUMNS + 3];
 	bool below_limit; /* known to be: a row of a described sub-batch */
+	uint32_t required_pages;
 };
 
 static h2d_block_table_t *pool[POOL];
 static struct model_row copies[POOL];
 static uint64_t last_lineage;
+static uint32_t order[POOL]; /* in which a batch takes them */
 
 static void arrive(uint32_t i, const struct model_row *prefix, uint32_t length)
 {
@@ -76,6 +78,20 @@ static void change(uint32_t i)
 	} else {
 		check_success(h2d_block_table_append(pool[i], id));
 		copy->ids[copy->length++] = id;
+	}
+}
+
+/* Two requests swap places, or one leaves, and those behind it move up. */
+static void change_order(void)
+{
+	uint32_t one = random_below(POOL), other = random_below(POOL), request = order[one];
+
+	if (one_in(2)) {
+		order[one] = order[other];
+		order[other] = request;
+	} else {
+		memmove(order + one, order + one + 1, (POOL - 1 - one) * sizeof(*order));
+		order[POOL - 1] = request;
 	}
 }
 
@@ -142,7 +158,8 @@ static h2d_status_t model_prepare(struct model_table *table, const struct model_
 	if (count > end || end > ROWS)
 		return H2D_STATUS_OUT_OF_RANGE;
 	for (uint32_t i = 0; i < count; i++) {
-		if (rows[i].length > COLUMNS || !ids_below(&rows[i], limit))
+		if (rows[i].length > COLUMNS || rows[i].length < rows[i].required_pages ||
+		    !ids_below(&rows[i], limit))
 			return H2D_STATUS_OUT_OF_RANGE;
 		changes = changes || !same_as_described(table, i, &rows[i]);
 	}
@@ -292,18 +309,22 @@ static void step_prepare(void)
 {
 	const h2d_block_table_t *tables[ROWS + 1];
 	const int32_t *ids[ROWS + 1];
-	uint32_t lengths[ROWS + 1];
+	uint32_t lengths[ROWS + 1], required_pages[ROWS + 1];
 	struct model_row rows[ROWS + 1];
 	uint32_t count = random_below(one_in(50) ? ROWS + 2 : ROWS + 1);
-	uint32_t first = one_in(4) ? random_below(POOL) : 0;
+	bool requires = one_in(3);
 	h2d_table_options_t options = {.pad_to = one_in(3) ? 0 : count + random_below(3),
 				       .page_limit = random_limit(),
 				       .reason = random_reason()};
-	h2d_table_rows_t batch = {.count = count, .tables = tables, .ids = ids, .lengths = lengths};
+	h2d_table_rows_t batch = {.count = count,
+				  .tables = tables,
+				  .ids = ids,
+				  .lengths = lengths,
+				  .required_pages = requires ? required_pages : NULL};
 	h2d_status_t expected;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t request = (first + i) % POOL;
+		uint32_t request = order[i];
 		bool versioned = !one_in(5);
 
 		ck_assert_uint_eq(h2d_block_table_length(pool[request]), copies[request].length);
@@ -311,6 +332,8 @@ static void step_prepare(void)
 		ids[i] = copies[request].ids;
 		lengths[i] = copies[request].length;
 		rows[i] = copies[request];
+		required_pages[i] = one_in(40) ? lengths[i] + 1 : random_below(lengths[i] + 1);
+		rows[i].required_pages = requires ? required_pages[i] : 0;
 		if (!versioned)
 			rows[i].lineage = 0;
 	}
@@ -440,8 +463,10 @@ static void open_world(h2d_backend_t backend)
 		model.tables[i].limit = H2D_NO_PAGE_LIMIT;
 		check_success(h2d_published_table_create(world.buffers[i], &world.tables[i]));
 	}
-	for (uint32_t i = 0; i < POOL; i++)
+	for (uint32_t i = 0; i < POOL; i++) {
 		arrive(i, &copies[i], 0);
+		order[i] = i;
+	}
 }
 
 static void close_world(void)
@@ -473,6 +498,8 @@ START_TEST(published_tables_agree_with_a_model_that_copies_everything)
 
 		if (one_in(3))
 			change(random_below(POOL));
+		if (one_in(30))
+			change_order();
 		if (choice < 9)
 			step_prepare();
 		else if (choice < 10)
