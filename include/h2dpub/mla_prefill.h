@@ -37,7 +37,8 @@ typedef struct h2d_mla_prefill_step {
  * Paged is a step with cached tokens, or of a runner with query_length > 1, whose drafter reads
  * pages. kv_last_page_lens is (n - 1) % block_size + 1 and kv_indptr the prefix sum of
  * ceil(n / page_size), n being the context's tokens on this rank.
- * Sparse is a step whose longest context is above the runner's index_topk, if that is not 0. Keys
+ * Sparse is a step whose longest context is above the runner's index_topk, if that is not 0; it
+ * reads the block tables too, which h2d_prefill_inputs_prepare() then publishes. Keys
  * are counted over all contexts, one after the other: with b the sum of the contexts before and p a
  * token's position in its own, ks = b and ke = b + p + 1; it selects min(p + 1, index_topk).
  *

@@ -30,7 +30,8 @@ typedef struct h2d_prefill_inputs_step {
 	const int32_t *cu_seqlens_k; /* [G + 1] prefix sum of L; padding flat */
 	const int64_t *positions;    /* [T] c..L-1 of each request; NULL: MRoPE has them */
 
-	/* Of a step with cached tokens; with MLA, block_tables [G] also where drafts are made. */
+	/* Of a step with cached tokens. With MLA, block_tables [G] also where drafts are made and
+	 * in a sparse step, whose longest context is above index_topk. */
 	const int32_t *block_tables;      /* [B, columns] */
 	const int32_t *num_cached_tokens; /* [B] c */
 	const int32_t *seq_starts;        /* [B] 0 */

@@ -113,6 +113,11 @@ void h2d_mla_set_count(const h2d_mla_t *mla, h2d_group_t *group, h2d_mla_member_
 		(void)h2d_group_set_count(group, mla->members[member], count);
 }
 
+bool h2d_mla_is_sparse(const h2d_runner_options_t *options, int32_t longest_context)
+{
+	return options->index_topk > 0 && (uint32_t)longest_context > options->index_topk;
+}
+
 /* ---- decode context parallelism -------------------------------------------------------------- */
 
 uint32_t h2d_mla_local_length(const h2d_runner_options_t *options, uint32_t length)

@@ -46,6 +46,9 @@ void *h2d_mla_host(const h2d_mla_t *mla, h2d_mla_member_t member);
 void h2d_mla_set_count(const h2d_mla_t *mla, h2d_group_t *group, h2d_mla_member_t member,
 		       int64_t count);
 
+/* Whether a prefill with this longest context selects among its keys; never without MLA. */
+bool h2d_mla_is_sparse(const h2d_runner_options_t *options, int32_t longest_context);
+
 /* The tokens among the first `length` of a context that this rank's cache holds. */
 uint32_t h2d_mla_local_length(const h2d_runner_options_t *options, uint32_t length);
 

@@ -46,8 +46,7 @@ static h2d_status_t measure(const h2d_runner_t *runner, const h2d_batch_t *batch
 		if (h2d_batch_cached(batch, i) > 0)
 			shape->paged = true;
 	}
-	shape->sparse = runner->options.index_topk > 0 &&
-			(uint32_t)shape->max_context_length > runner->options.index_topk;
+	shape->sparse = h2d_mla_is_sparse(&runner->options, shape->max_context_length);
 	return H2D_STATUS_SUCCESS;
 }
 

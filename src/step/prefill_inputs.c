@@ -122,6 +122,17 @@ static h2d_status_t check_keys(const h2d_batch_t *batch)
 	return H2D_STATUS_SUCCESS;
 }
 
+static int32_t longest_context(const h2d_batch_t *batch)
+{
+	int32_t longest = 0;
+
+	for (uint32_t i = 0; i < batch->num_requests; i++) {
+		if (batch->context_lengths[i] > longest)
+			longest = batch->context_lengths[i];
+	}
+	return longest;
+}
+
 static bool has_cached(const h2d_batch_t *batch)
 {
 	for (uint32_t i = 0; i < batch->num_requests; i++) {
@@ -146,6 +157,7 @@ static h2d_status_t validate(const h2d_runner_t *runner, const h2d_batch_t *batc
 	production->batch = batch;
 	production->has_tables = batch->tables || batch->block_tables;
 	production->step.has_cached = has_cached(batch);
+	production->step.max_context_length = longest_context(batch);
 	if (production->has_tables)
 		return h2d_decode_check_rows(runner, GROUP, batch);
 	if (production->step.has_cached)
@@ -196,8 +208,6 @@ static void write_contexts(const h2d_prefill_inputs_t *inputs, production_t *pro
 
 		context_lens[i] = context;
 		cu_seqlens_k[i + 1] = cu_seqlens_k[i] + context;
-		if (context > step->max_context_length)
-			step->max_context_length = context;
 		if (query > step->max_query_length)
 			step->max_query_length = query;
 		step->num_keys += (uint64_t)(step->has_cached ? context : query);
@@ -257,14 +267,18 @@ static h2d_status_t publish(const h2d_runner_t *runner, const h2d_runner_slot_t 
 	return status;
 }
 
-/* Attention reads the table of cached contexts; MLA's drafter pages of any. */
+/*
+ * Attention reads the table of cached contexts; MLA's drafter that of any, and so does sparse
+ * attention, once a context is longer than what it selects.
+ */
 static uint32_t table_rows(const h2d_runner_t *runner, const production_t *production)
 {
 	const bool mla = runner->options.attention == H2D_ATTENTION_MLA;
 
 	if (!production->has_tables)
 		return 0;
-	if (mla && (production->step.has_cached || runner->options.query_length > 1))
+	if (mla && (production->step.has_cached || runner->options.query_length > 1 ||
+		    h2d_mla_is_sparse(&runner->options, production->step.max_context_length)))
 		return production->sizes.running_requests;
 	return production->step.has_cached ? production->sizes.requests : 0;
 }

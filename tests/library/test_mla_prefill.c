@@ -196,6 +196,53 @@ START_TEST(A06_pages_of_this_rank_are_listed)
 }
 END_TEST
 
+/* Selected keys are found through the block table, whether or not any are cached already. */
+START_TEST(A06_sparse_steps_publish_the_block_tables)
+{
+	const h2d_runner_options_t options = mla_options();
+	const int32_t first_ids[1] = {5};
+	const int32_t second_ids[1] = {7};
+	const int32_t *const rows[2] = {first_ids, second_ids};
+	const uint32_t lengths[2] = {1, 1};
+	const int32_t table[3][8] = {{5}, {7}, {0}};
+	const int32_t indptr[] = {0, 9, 12, 12};
+	const int32_t pages[] = {80, 81, 82, 83, 84, 85, 86, 87, 88, 112, 113, 114};
+	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), 1);
+	h2d_prefill_inputs_step_t inputs;
+	h2d_mla_prefill_step_t step;
+
+	for (int32_t longest = 8; longest <= 9; longest++) {
+		const int32_t contexts[2] = {longest, 3};
+		const h2d_batch_t batch = {.num_requests = 2,
+					   .running_requests = 3,
+					   .phase = H2D_PHASE_PREFILL,
+					   .context_lengths = contexts,
+					   .block_tables = rows,
+					   .block_table_lengths = lengths};
+
+		step_begin(world);
+		check_success(
+			h2d_prefill_inputs_prepare(world->runner, fixture_stream, &batch, &inputs));
+		check_success(
+			h2d_mla_prefill_prepare(world->runner, fixture_stream, &batch, &step));
+		ck_assert(!inputs.has_cached);
+		ck_assert_int_eq(inputs.max_context_length, longest);
+		ck_assert_int_eq(step.cu_seqlen_ks != NULL, longest > 8);
+		ck_assert_int_eq(inputs.block_tables != NULL, longest > 8);
+		step_check_published(world, "block_tables", longest > 8);
+		if (longest > 8)
+			check_success(h2d_prefill_inputs_enqueue_kv_indices(
+				world->runner, fixture_stream, inputs.slot,
+				inputs.running_requests));
+		step_finish(world);
+	}
+	expect_bytes(inputs.block_tables, table, sizeof(table));
+	expect_bytes(inputs.kv_indptr, indptr, sizeof(indptr));
+	expect_bytes(inputs.kv_indices, pages, sizeof(pages));
+	step_world_discard(world);
+}
+END_TEST
+
 typedef struct refusal {
 	h2d_batch_t batch;
 	h2d_status_t status;
@@ -258,6 +305,7 @@ static void add_cases(Suite *suite, const char *name, SFun setup)
 	tcase_add_loop_test(tcase, A06_mla_sparse_prefill_prefixes_and_tail, 0, 2 * STEP_MODES);
 	tcase_add_loop_test(tcase, A06_pages_are_those_of_this_rank, 0, 2 * STEP_MODES);
 	tcase_add_loop_test(tcase, A06_pages_of_this_rank_are_listed, 0, STEP_MODES);
+	tcase_add_loop_test(tcase, A06_sparse_steps_publish_the_block_tables, 0, BACKENDS);
 	suite_add_tcase(suite, tcase);
 }
 
