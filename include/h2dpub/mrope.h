@@ -25,7 +25,8 @@ typedef struct h2d_mrope_step {
  * Prefill: width is the scheduled tokens; a request's columns are its mrope_positions from the
  * cached tokens on, or its places in the context. Decode: width is the running tokens, graph
  * padding included; token j of a request is at c - query_length + j + delta on all axes, c being
- * its context less rejected tokens.
+ * its context less rejected tokens, which counts query_length tokens of this step, however few are
+ * scheduled.
  *
  * The whole batch is validated before anything is written. INVALID_STATE: a runner without mrope.
  * OUT_OF_RANGE names request and field. Publication errors.

@@ -25,7 +25,8 @@ typedef struct h2d_qsa_step {
 /*
  * Prepares and publishes qsa_token_to_req and qsa_logical_positions of the current slot, one token
  * behind the other. A decode's request is at c - query_length + j, c being its context less
- * rejected tokens, a prefill's at cached_tokens + j, for each of its scheduled tokens j. step may
+ * rejected tokens, a prefill's at cached_tokens + j, for each of its scheduled tokens j. The
+ * context of a decode counts query_length tokens of this step, however few are scheduled. step may
  * be NULL.
  *
  * Under the packed backend the members are copied one by one. The whole batch is validated before
