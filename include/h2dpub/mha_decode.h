@@ -20,7 +20,8 @@ typedef struct h2d_mha_decode_step {
 	const int32_t *context_lens;  /* device [graph_requests]; padding 0 */
 	const int32_t *block_tables;  /* device [graph_requests, columns], contiguous; padding 0 */
 	const int32_t *kv_indptr;     /* device [graph_requests + 1] in physical pages; padding flat */
-	const int64_t *positions;     /* device [graph_requests * query_length]; padding 0 */
+	const int64_t *positions;     /* device [graph_requests * query_length]; padding 0; NULL
+				       * with mrope */
 	int32_t *kv_indices;          /* device; written by KV-index generation */
 	uint32_t block_table_columns; /* ceil(max_model_length / block_size) */
 } h2d_mha_decode_step_t;

@@ -197,7 +197,9 @@ static h2d_mha_decode_step_t view_of_slot(const h2d_runner_t *runner, uint32_t s
 		.context_lens = h2d_buffer_device(members[H2D_MHA_DECODE_CONTEXT_LENS]),
 		.block_tables = h2d_buffer_device(members[H2D_MHA_DECODE_BLOCK_TABLES]),
 		.kv_indptr = h2d_buffer_device(members[H2D_MHA_DECODE_KV_INDPTR]),
-		.positions = h2d_buffer_device(members[H2D_MHA_DECODE_POSITIONS]),
+		.positions = runner->options.mrope
+				     ? NULL
+				     : h2d_buffer_device(members[H2D_MHA_DECODE_POSITIONS]),
 		.kv_indices = mha_decode->kv_index_generation.kv_indices,
 		.block_table_columns = runner->block_table_columns,
 	};

@@ -290,9 +290,15 @@ START_TEST(mrope_replaces_the_positions_of_mha_decode)
 				   .block_tables = (const int32_t *const[]){(const int32_t[]){9}},
 				   .block_table_lengths = (const uint32_t[]){1}};
 	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
+	h2d_mha_decode_step_t step;
+	h2d_mha_decode_step_t view;
 
 	step_begin(world);
-	check_success(h2d_mha_decode_prepare(world->runner, fixture_stream, &batch, NULL));
+	check_success(h2d_mha_decode_prepare(world->runner, fixture_stream, &batch, &step));
+	ck_assert_ptr_null(step.positions);
+	ck_assert_ptr_nonnull(step.slot_mapping);
+	check_success(h2d_mha_decode_view(world->runner, step.slot, &view));
+	ck_assert_ptr_null(view.positions);
 	check_success(h2d_mrope_prepare(world->runner, fixture_stream, &batch, NULL));
 	step_check_published(world, "positions", false);
 	step_check_published(world, "slot_mapping", true);
