@@ -49,7 +49,8 @@ typedef struct h2d_batch {
 	const int32_t *scheduled_tokens; /* [B] that each request runs, ragged speculative widths
 					  * included; NULL: query_length each (prefill: context less
 					  * cached) */
-	const int32_t *context_lengths;  /* [B] in the KV cache including this step's */
+	const int32_t *context_lengths;  /* [B] in the KV cache including this step's; of these, a
+					  * decode counts query_length, however few are scheduled */
 	const int32_t *cached_tokens;    /* [B] of a prefill that the KV cache holds already; or
 					  * NULL: 0 each */
 	const int32_t *rejected_tokens;  /* [B] speculative tokens of the step before to take off
@@ -62,8 +63,8 @@ typedef struct h2d_batch {
 	 * slot's last step; the latter are compared with it.
 	 */
 	const h2d_block_table_t *const *tables; /* [B] or NULL */
-	const int32_t *const *block_tables;     /* [B] or NULL; a prefill may have neither: every
-						 * slot is -1 */
+	const int32_t *const *block_tables;     /* [B] or NULL, as may be each of no ids; a prefill
+						 * may have neither: every slot is -1 */
 	const uint32_t *block_table_lengths;    /* [B] or NULL */
 
 	/* Token ids, request after request: T = the sum of scheduled tokens. */

@@ -99,7 +99,7 @@ static h2d_status_t check_row(const h2d_runner_t *runner, const char *group,
 		return h2d_batch_error(group, batch, request,
 				       "block_table_lengths %u is above the %u columns", length,
 				       runner->block_table_columns);
-	if (!h2d_decode_block_ids(batch, request))
+	if (length > 0 && !h2d_decode_block_ids(batch, request))
 		return h2d_batch_error(group, batch, request, "block_tables is NULL");
 	return H2D_STATUS_SUCCESS;
 }

@@ -257,6 +257,43 @@ START_TEST(random_prefills_land_every_byte_and_list_their_pages)
 }
 END_TEST
 
+/* A request without a context has no ids, so it needs no array of them. */
+START_TEST(empty_rows_may_be_null)
+{
+	prefill_case_t prefill = {
+		.contexts = {20, 0, 7}, .cached = {4, 0, 0}, .ids = {{7, 8}, {0}, {9}}};
+	const h2d_block_table_t *tables[3] = {NULL};
+	h2d_block_table_t *empty;
+	step_world_t *world = step_world_create(&options, STEP_BACKEND(_i), STEP_SLOTS(_i));
+
+	check_success(h2d_block_table_create(NULL, 0, &empty));
+	attach(&prefill, 3);
+	prefill.rows[1] = NULL;
+	for (int i = 0; i < 3; i++) {
+		h2d_prefill_inputs_step_t step;
+
+		tables[1] = i == 1 ? empty : NULL;
+		prefill.batch.tables = i == 0 ? NULL : tables;
+		step_begin(world);
+		check_success(h2d_prefill_inputs_prepare(world->runner, fixture_stream,
+							 &prefill.batch, &step));
+		model(world, &prefill);
+		step_finish(world);
+		ck_assert_uint_eq(step.num_tokens, 23);
+	}
+	prefill.rows[2] = NULL;
+	step_begin(world);
+	step_check_refused(
+		world,
+		h2d_prefill_inputs_prepare(world->runner, fixture_stream, &prefill.batch, NULL),
+		H2D_STATUS_OUT_OF_RANGE);
+	check_message("request 2: block_tables is NULL");
+	step_finish(world);
+	h2d_block_table_release(empty);
+	step_world_destroy(world);
+}
+END_TEST
+
 /* Behind finish and without a record: each epoch's page prefix is of its own requests. */
 START_TEST(page_prefix_outlives_the_epoch_that_enqueued_it)
 {
@@ -336,6 +373,7 @@ static Suite *prefill_inputs_suite(void)
 			    2 * STEP_MODES);
 	tcase_add_loop_test(tcase, random_prefills_land_every_byte_and_list_their_pages, 0,
 			    STEP_MODES);
+	tcase_add_loop_test(tcase, empty_rows_may_be_null, 0, STEP_MODES);
 	tcase_add_loop_test(tcase, page_prefix_outlives_the_epoch_that_enqueued_it, 0, BACKENDS);
 	tcase_add_loop_test(tcase, prefill_inputs_cost_one_dma_and_one_scatter, 0, STEP_MODES);
 	suite_add_tcase(suite, tcase);
