@@ -23,7 +23,8 @@ typedef struct h2d_mla_prefill_step {
 	uint32_t slot;
 	int32_t max_query_length;
 	int32_t max_context_length;
-	const int32_t *kv_last_page_lens;    /* paged: [max_requests]; behind the batch 0 */
+	const int32_t *kv_last_page_lens;    /* paged: [max_requests] tokens in the last block;
+					      * behind the batch 0 */
 	const int32_t *kv_indptr;	     /* paged: [running_requests + 1]; padding flat */
 	const int32_t *cu_seqlen_ks;	     /* sparse: [T] first key of a token's request */
 	const int32_t *cu_seqlen_ke;	     /* sparse: [T] behind the last key that it sees */
@@ -35,8 +36,9 @@ typedef struct h2d_mla_prefill_step {
  * Prepares and publishes the MLA prefill metadata of the current slot. step may be NULL.
  *
  * Paged is a step with cached tokens, or of a runner with query_length > 1, whose drafter reads
- * pages. kv_last_page_lens is (n - 1) % block_size + 1 and kv_indptr the prefix sum of
- * ceil(n / page_size), n being the context's tokens on this rank.
+ * pages. With n the context's tokens on this rank, kv_indptr is the prefix sum of
+ * ceil(n / page_size), while kv_last_page_lens is (n - 1) % block_size + 1: the tokens in the last
+ * block, not in the last page, which is what a decode has under that name.
  * Sparse is a step whose longest context is above the runner's index_topk, if that is not 0; it
  * reads the block tables too, which h2d_prefill_inputs_prepare() then publishes. Keys
  * are counted over all contexts, one after the other: with b the sum of the contexts before and p a
