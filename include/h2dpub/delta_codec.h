@@ -90,8 +90,8 @@ H2D_API void h2d_delta_decoder_destroy(h2d_delta_decoder_t *decoder);
  * Decodes one message, which may come from anywhere: every field is checked. A row with a base
  * length and no new ids is the same object as in the last batch; one with both is a new object of
  * the same lineage, so that older batches stay as they are; one without a base length (of whole
- * tables, or a row that was empty) is a new object with a new version, even if its ids are the same.
- * The batch is valid until the next successful decode; retain rows to keep them longer.
+ * tables, or a row that was empty) is a new object with a new version, even if its ids are the
+ * same. The batch is valid until the next successful decode; retain rows to keep them longer.
  *
  * On error the decoder is as before. INVALID_ARGUMENT: not a message of this version, truncated or
  * corrupted (the message says which field). INVALID_STATE: received before, older than what was

@@ -80,8 +80,8 @@ const h2d_table_state_t *h2d_published_table_state(const h2d_published_table_t *
 static h2d_status_t check_table(const h2d_published_table_t *table, const char *call)
 {
 	if (!table)
-		return h2d_error(H2D_STATUS_INVALID_ARGUMENT, "published table %s: the table is NULL",
-				 call);
+		return h2d_error(H2D_STATUS_INVALID_ARGUMENT,
+				 "published table %s: the table is NULL", call);
 	if (!table->buffer)
 		return h2d_error(H2D_STATUS_INVALID_STATE,
 				 "published table %s: the table's buffer is destroyed", call);

@@ -158,24 +158,26 @@ static h2d_status_t check_new_channel(const h2d_delta_decoder_t *decoder,
 				      const struct message *message)
 {
 	if (has_left(decoder, message->channel))
-		return h2d_error(H2D_STATUS_INVALID_STATE,
-				 "delta message: number %llu of channel %llu came again or late, channel "
-				 "%llu has taken its place",
-				 (unsigned long long)message->sequence,
-				 (unsigned long long)message->channel,
-				 (unsigned long long)decoder->channel);
+		return h2d_error(
+			H2D_STATUS_INVALID_STATE,
+			"delta message: number %llu of channel %llu came again or late, channel "
+			"%llu has taken its place",
+			(unsigned long long)message->sequence, (unsigned long long)message->channel,
+			(unsigned long long)decoder->channel);
 	if (!message->self_contained)
-		return h2d_error(H2D_STATUS_NOT_FOUND,
-				 "delta message: number %llu of channel %llu builds on one that was not "
-				 "received; ask for whole tables",
-				 (unsigned long long)message->sequence,
-				 (unsigned long long)message->channel);
+		return h2d_error(
+			H2D_STATUS_NOT_FOUND,
+			"delta message: number %llu of channel %llu builds on one that was not "
+			"received; ask for whole tables",
+			(unsigned long long)message->sequence,
+			(unsigned long long)message->channel);
 	if (decoder->started && decoder->left_count == H2D_DELTA_MAX_RESTARTS)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-				 "delta message: channel %llu is new after %u others, the limit is %d "
-				 "restarts; make a new decoder",
-				 (unsigned long long)message->channel, decoder->left_count + 1,
-				 H2D_DELTA_MAX_RESTARTS);
+		return h2d_error(
+			H2D_STATUS_OUT_OF_RANGE,
+			"delta message: channel %llu is new after %u others, the limit is %d "
+			"restarts; make a new decoder",
+			(unsigned long long)message->channel, decoder->left_count + 1,
+			H2D_DELTA_MAX_RESTARTS);
 	return H2D_STATUS_SUCCESS;
 }
 

@@ -399,9 +399,8 @@ h2d_status_t h2d_table_state_pad(h2d_table_state_t *state, uint32_t scheduled, u
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	if (scheduled > state->described)
-		return h2d_error(H2D_STATUS_OUT_OF_RANGE,
-				 "%s: %u rows scheduled, %u were prepared", state->name, scheduled,
-				 state->described);
+		return h2d_error(H2D_STATUS_OUT_OF_RANGE, "%s: %u rows scheduled, %u were prepared",
+				 state->name, scheduled, state->described);
 	/* The rows that stay are as they were. */
 	state->change_count = 0;
 	return write_changes(state, scheduled, running, reason);

@@ -73,7 +73,8 @@ static void write_restart(const char *directory)
 {
 	static const struct {
 		int encoder, number;
-	} order[] = {{0, 0}, {0, 1}, {1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {0, 2}, {1, 2}};
+	} order[] = {{0, 0}, {0, 1}, {1, 0}, {0, 0}, {0, 1},
+		     {0, 2}, {1, 0}, {1, 1}, {0, 2}, {1, 2}};
 	enum { MESSAGES = 3, LARGEST = 256 };
 	static uint8_t messages[2][MESSAGES][LARGEST];
 	size_t sizes[2][MESSAGES];
@@ -89,7 +90,8 @@ static void write_restart(const char *directory)
 			const h2d_block_table_t *batch[] = {row};
 			const void *bytes;
 
-			h2d_delta_encoder_encode(encoder, 1, &request_id, batch, &bytes, &sizes[i][j]);
+			h2d_delta_encoder_encode(encoder, 1, &request_id, batch, &bytes,
+						 &sizes[i][j]);
 			memcpy(messages[i][j], bytes, sizes[i][j]);
 			h2d_block_table_append(row, 10 * i + j);
 		}

@@ -17,7 +17,8 @@ START_TEST(a_late_or_unlucky_decoder_asks_for_whole_tables)
 	h2d_block_table_append(rows[0], 3);
 	bytes = encode(&size);
 	/* Late: the first message was never seen. */
-	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, bytes, size, &batch), H2D_STATUS_NOT_FOUND);
+	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, bytes, size, &batch),
+			 H2D_STATUS_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "ask for whole tables"));
 	h2d_delta_encoder_request_whole(encoder);
 	step();
@@ -27,7 +28,8 @@ START_TEST(a_late_or_unlucky_decoder_asks_for_whole_tables)
 	encode(&size);
 	h2d_block_table_append(rows[0], 5);
 	bytes = encode(&size);
-	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, bytes, size, &batch), H2D_STATUS_NOT_FOUND);
+	ck_assert_int_eq(h2d_delta_decoder_decode(decoder, bytes, size, &batch),
+			 H2D_STATUS_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "builds on 4, the last one here was 3"));
 	h2d_delta_encoder_request_whole(encoder);
 	bytes = encode(&size);

@@ -47,8 +47,9 @@ START_TEST(bad_ids_are_refused_whenever_they_arrived)
 		batch = step();
 		places[n] = h2d_block_table_ids(batch.tables[0]);
 		memset(host, 0x5a, sizeof(host));
-		ck_assert_int_eq(h2d_table_state_create("table", host, ROWS, COLUMNS, NULL, NULL, &state),
-				 H2D_STATUS_SUCCESS);
+		ck_assert_int_eq(
+			h2d_table_state_create("table", host, ROWS, COLUMNS, NULL, NULL, &state),
+			H2D_STATUS_SUCCESS);
 		ck_assert_int_eq(prepare(state, host, &batch), expected);
 		if (expected != H2D_STATUS_SUCCESS)
 			ck_assert_ptr_nonnull(strstr(h2d_error_message(), "out of range: row 0"));

@@ -7,9 +7,9 @@
 #include "state_case.h"
 
 /*
- * Random batches against a model that keeps copies of everything: appends, edits, reorders, requests
- * that leave from the middle, limits, required pages, padding, refused acquisitions, versioned and
- * unversioned rows.
+ * Random batches against a model that keeps copies of everything: appends, edits, reorders,
+ * requests that leave from the middle, limits, required pages, padding, refused acquisitions,
+ * versioned and unversioned rows.
  */
 #define POOL 6
 

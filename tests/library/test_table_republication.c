@@ -174,8 +174,8 @@ START_TEST(a_table_outlives_its_buffer_only_to_be_destroyed)
 
 	check_success(h2d_owner_create(fixture_device, case_registry, NULL, &owner));
 	for (int i = 0; i < 2; i++) {
-		buffers[i] = case_buffer(owner, i == 0 ? "alone" : "with its owner", 4, ROWS, COLUMNS,
-					 H2D_COUNT_ROWS);
+		buffers[i] = case_buffer(owner, i == 0 ? "alone" : "with its owner", 4, ROWS,
+					 COLUMNS, H2D_COUNT_ROWS);
 		check_success(h2d_published_table_create(buffers[i], &tables[i]));
 	}
 	check_success(h2d_buffer_destroy(buffers[0]));
@@ -187,8 +187,9 @@ START_TEST(a_table_outlives_its_buffer_only_to_be_destroyed)
 			    H2D_STATUS_INVALID_STATE, "buffer is destroyed");
 		check_fails(h2d_published_table_pad(tables[i], fixture_stream, 0, 0, NULL),
 			    H2D_STATUS_INVALID_STATE, "buffer is destroyed");
-		check_fails(h2d_published_table_publish(tables[i], fixture_stream, 0, NULL, NULL, NULL),
-			    H2D_STATUS_INVALID_STATE, "buffer is destroyed");
+		check_fails(
+			h2d_published_table_publish(tables[i], fixture_stream, 0, NULL, NULL, NULL),
+			H2D_STATUS_INVALID_STATE, "buffer is destroyed");
 		h2d_published_table_destroy(tables[i]);
 	}
 }

@@ -344,10 +344,12 @@ START_TEST(a_slice_described_in_part_is_unversioned)
 	h2d_table_state_t *target = NULL;
 	h2d_table_totals_t totals;
 
-	ck_assert_int_eq(h2d_table_state_create("ub2", target_host, 3, COLUMNS, NULL, NULL, &target), 0);
+	ck_assert_int_eq(
+		h2d_table_state_create("ub2", target_host, 3, COLUMNS, NULL, NULL, &target), 0);
 	ck_assert_int_eq(PREPARE(3, 8, row, row), H2D_STATUS_SUCCESS);
 	ck_assert_int_eq(h2d_table_state_slice(state, 0, 3, target, &low), H2D_STATUS_OUT_OF_RANGE);
-	ck_assert_ptr_nonnull(strstr(h2d_error_message(), "row 0 column 0 has page 7, the limit is 4"));
+	ck_assert_ptr_nonnull(
+		strstr(h2d_error_message(), "row 0 column 0 has page 7, the limit is 4"));
 	ck_assert_int_eq(h2d_table_state_slice(state, 0, 2, target, &low), H2D_STATUS_SUCCESS);
 	ck_assert_int_eq(h2d_table_state_slice(state, 0, 3, target, &high), H2D_STATUS_SUCCESS);
 	h2d_table_state_get_totals(target, &totals);
