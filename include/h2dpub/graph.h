@@ -40,8 +40,8 @@ H2D_API uint32_t h2d_graph_dispatch_count(const h2d_graph_t *graph);
 
 /*
  * Destroys a graph after waiting (bounded by the recording stream's timeout) for its replays; after
- * an error of the queue of the last of them there is nothing to wait for. TIMEOUT: the graph stays.
- * NULL is allowed.
+ * a failure of the stream of the last of them there is nothing to wait for. TIMEOUT: the graph
+ * stays. HSA_ERROR: a queue cannot be made inactive after a memory fault. NULL is allowed.
  */
 H2D_API h2d_status_t h2d_graph_destroy(h2d_graph_t *graph);
 

@@ -4,6 +4,11 @@
  * caller's or its own, with a logical identity and a capture flag. Everything that h2dpub orders
  * is ordered by packets on that queue.
  *
+ * Failures: after an error of its queue or a memory fault of its GPU a stream takes nothing more.
+ * The runtime has suspended a queue that reports an error. After a memory fault the destruction of
+ * an owner, a graph or a stream makes the queue inactive (hsa_queue_inactivate), a caller's too:
+ * the GPU could otherwise still use what is freed.
+ *
  * Threading: several threads may enqueue on one stream and synchronize it at the same time, unless
  * its queue is the caller's and of the type for one producer. Recording a graph and destroying a
  * stream must not race with other uses of it.
@@ -61,7 +66,8 @@ H2D_API h2d_status_t h2d_stream_create_alias(h2d_stream_t *stream, h2d_stream_t 
  * Destroys a stream object. The last one waits (bounded) for the queue's work, then destroys an
  * own queue. INVALID_STATE: the stream is capturing, or an owner or graph still uses this object (a
  * graph: that of its last launch, at first that of its capture). TIMEOUT, QUEUE_FULL: the work did
- * not end and the stream stays. After a queue error there is nothing to wait for.
+ * not end and the stream stays. After a failure there is nothing to wait for.
+ * HSA_ERROR: the queue cannot be made inactive after a memory fault.
  * The wait inside hsa_queue_destroy() is the runtime's: a runtime before 5.7, or a driver without
  * event ages, can on rare occasions miss a wake-up there and not return. A caller's queue is not
  * destroyed. NULL is allowed.

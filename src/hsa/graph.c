@@ -289,8 +289,9 @@ h2d_status_t h2d_graph_destroy(h2d_graph_t *graph)
 	h2d_status_t status =
 	    h2d_stream_wait_below(graph->stream, graph->completion, H2D_SIGNAL_GPU, 1,
 				  graph->timeout_ns, "the replays of a graph");
-	/* A failed queue executes nothing more, so there is nothing to wait for. */
-	if (status != H2D_STATUS_SUCCESS && !h2d_stream_failed(graph->stream->state))
+	if (status != H2D_STATUS_SUCCESS && h2d_stream_failed(graph->stream->state))
+		status = h2d_stream_stop(graph->stream);
+	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	h2d_device_t *device = graph->device;
 	h2d_stream_release(graph->stream);

@@ -143,8 +143,9 @@ h2d_status_t h2d_stream_destroy(h2d_stream_t *stream)
 	/* Acquire pairs with the release of the subtraction below: the other alias is done. */
 	if (atomic_load_explicit(&state->objects, memory_order_acquire) == 1) {
 		h2d_status_t status = h2d_stream_synchronize(stream);
-		/* A failed queue executes nothing more, so there is nothing to wait for. */
-		if (status != H2D_STATUS_SUCCESS && !h2d_stream_failed(state))
+		if (status != H2D_STATUS_SUCCESS && h2d_stream_failed(state))
+			status = h2d_stream_stop(stream);
+		if (status != H2D_STATUS_SUCCESS)
 			return status;
 	}
 	if (atomic_fetch_sub_explicit(&state->objects, 1, memory_order_acq_rel) == 1) {
@@ -225,6 +226,23 @@ h2d_status_t h2d_stream_check(const h2d_stream_t *stream)
 	if (!h2d_stream_failed(stream->state))
 		return H2D_STATUS_SUCCESS;
 	return describe_failure(stream->state);
+}
+
+h2d_status_t h2d_stream_stop(h2d_stream_t *stream)
+{
+	struct h2d_stream_state *state = stream->state;
+
+	/* The runtime has suspended a queue before it reports the queue's error. */
+	if (atomic_load_explicit(&state->queue_error, memory_order_acquire) != 0)
+		return H2D_STATUS_SUCCESS;
+	/*
+	 * Drivers stop all queues of a GPU that faults, but nothing promises it, and under a
+	 * debugger they do not. That an inactive queue executes nothing more is promised.
+	 */
+	hsa_status_t hsa = hsa_queue_inactivate(state->queue);
+	if (hsa != HSA_STATUS_SUCCESS)
+		return h2d_hsa_error(hsa, "hsa_queue_inactivate");
+	return H2D_STATUS_SUCCESS;
 }
 
 h2d_status_t h2d_stream_wait_below(h2d_stream_t *stream, hsa_signal_t signal,

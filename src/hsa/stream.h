@@ -56,6 +56,12 @@ h2d_status_t h2d_stream_wait_signal(h2d_stream_t *stream, hsa_signal_t signal, u
 /* QUEUE_ERROR or MEMORY_FAULT with its message if the stream or its device failed, else SUCCESS. */
 h2d_status_t h2d_stream_check(const h2d_stream_t *stream);
 
+/*
+ * After a failure of the stream or its device: makes sure that the queue executes nothing more, so
+ * that what it uses can be freed. HSA_ERROR.
+ */
+h2d_status_t h2d_stream_stop(h2d_stream_t *stream);
+
 /* The same for all aliases of one logical stream, never reused within a process. */
 uint64_t h2d_stream_identity(const h2d_stream_t *stream);
 

@@ -206,7 +206,27 @@ static h2d_status_t wait_for_copies(h2d_owner_t *owner)
 			status = h2d_device_wait_signal(owner->device,
 							h2d_packed_copied(owner->groups[i]->packed),
 							owner->timeout_ns, owner->groups[i]->name);
+	if (status == H2D_STATUS_TIMEOUT && h2d_device_faulted(owner->device, NULL))
+		return h2d_error(status,
+				 "owner '%s': %s; the memory fault of the GPU may have stopped "
+				 "its DMA for good, and the storage stays allocated",
+				 owner->name, h2d_error_message());
 	return status;
+}
+
+h2d_status_t h2d_owner_open_gates(h2d_owner_t *owner)
+{
+	h2d_status_t status;
+	uint32_t i;
+
+	if (!owner->stream || h2d_stream_check(owner->stream) == H2D_STATUS_SUCCESS)
+		return H2D_STATUS_SUCCESS;
+	status = h2d_stream_stop(owner->stream);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	for (i = 0; i < owner->buffer_count; i++)
+		h2d_device_store_signal(owner->buffers[i]->gate, 0);
+	return H2D_STATUS_SUCCESS;
 }
 
 /*
@@ -216,19 +236,14 @@ static h2d_status_t wait_for_copies(h2d_owner_t *owner)
 static h2d_status_t wait_for_gpu(h2d_owner_t *owner)
 {
 	h2d_status_t status;
-	uint32_t i;
 
 	if (!owner->stream)
 		return H2D_STATUS_SUCCESS;
 	status = h2d_owner_wait_for_sources(owner, owner->stream);
-	if (status == H2D_STATUS_QUEUE_ERROR || status == H2D_STATUS_MEMORY_FAULT) {
-		/* The queue executes nothing more, so nothing but us will ever open the gates, and
-		 * copies that wait for one block a DMA engine that others use too. */
-		for (i = 0; i < owner->buffer_count; i++)
-			h2d_device_store_signal(owner->buffers[i]->gate, 0);
-	} else if (status != H2D_STATUS_SUCCESS) {
+	if (status == H2D_STATUS_QUEUE_ERROR || status == H2D_STATUS_MEMORY_FAULT)
+		status = h2d_owner_open_gates(owner);
+	if (status != H2D_STATUS_SUCCESS)
 		return status;
-	}
 	return wait_for_copies(owner);
 }
 

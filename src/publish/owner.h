@@ -76,6 +76,12 @@ h2d_status_t h2d_owner_check_idle(const h2d_owner_t *owner, const char *action);
 h2d_status_t h2d_owner_wait_for_sources(h2d_owner_t *owner, h2d_stream_t *stream);
 
 /*
+ * If the owner's stream has failed: stops its queue, and lets the copies go that wait for what the
+ * queue does no more. They block a DMA engine that other owners use too. HSA_ERROR.
+ */
+h2d_status_t h2d_owner_open_gates(h2d_owner_t *owner);
+
+/*
  * Fails the owner for the error that h2d_error_message() tells, and returns status with a message
  * that adds what was being done: the format.
  */

@@ -7,6 +7,8 @@
 
 #include <hsa/hsa_ext_amd.h>
 
+#include <h2dpub/graph.h>
+
 #include "dispatch_log.h"
 #include "fixture.h"
 #include "hsa/device.h"
@@ -199,6 +201,70 @@ START_TEST(memory_fault_ends_a_wait_at_once_and_names_the_address)
 }
 END_TEST
 
+/* Says that the device has faulted, although nothing has stopped its queues. */
+static void tell_of_a_fault(void)
+{
+	h2d_device_info_t info;
+
+	check_success(h2d_device_get_info(fixture_device, &info));
+	h2d_device_notify_memory_fault(info.agent, 0x1000);
+}
+
+/* Opens the gate at which the queue stands: it must not pass. */
+static void check_stopped(const hsa_queue_t *queue, hsa_signal_t gate)
+{
+	const struct timespec pause = {.tv_nsec = 50000000};
+
+	h2d_device_store_signal(gate, 0);
+	nanosleep(&pause, NULL);
+	ck_assert_uint_eq(hsa_queue_load_read_index_scacquire(queue), 0);
+	h2d_device_destroy_signal(gate);
+}
+
+/* Its work would use signals of the stream. */
+START_TEST(caller_s_queue_is_stopped_after_a_fault_before_its_stream_is_freed)
+{
+	h2d_device_info_t info;
+	h2d_stream_options_t options = {0};
+	h2d_stream_t *stream;
+	hsa_signal_t gate;
+	h2d_packet_t packet;
+
+	check_success(h2d_device_get_info(fixture_device, &info));
+	ck_assert_int_eq(hsa_queue_create(info.agent, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL,
+					  UINT32_MAX, UINT32_MAX, &options.queue),
+			 HSA_STATUS_SUCCESS);
+	check_success(h2d_stream_create(fixture_device, &options, &stream));
+	check_success(h2d_device_create_signal(fixture_device, 1, &gate));
+	h2d_packet_barrier(&packet, true, H2D_FENCE_NONE, H2D_FENCE_NONE, gate, (hsa_signal_t){0});
+	check_success(h2d_stream_submit(stream, &packet, 1));
+	tell_of_a_fault();
+	check_success(h2d_stream_destroy(stream));
+	check_stopped(options.queue, gate);
+	ck_assert_int_eq(hsa_queue_destroy(options.queue), HSA_STATUS_SUCCESS);
+}
+END_TEST
+
+/* Its replays would read the graph's kernel arguments. */
+START_TEST(queue_is_stopped_after_a_fault_before_a_graph_is_freed)
+{
+	hsa_signal_t gate;
+	struct dispatch_log log = dispatch_log_make(1);
+	h2d_stream_t *stream = dispatch_log_blocked_stream(0, &gate);
+	h2d_graph_t *graph;
+
+	check_success(h2d_graph_begin_capture(stream));
+	check_success(dispatch_log_append(&log, stream, 0));
+	check_success(h2d_graph_end_capture(stream, &graph));
+	check_success(h2d_graph_launch(graph, stream));
+	tell_of_a_fault();
+	check_success(h2d_graph_destroy(graph));
+	check_stopped(h2d_stream_queue(stream), gate);
+	check_success(h2d_stream_destroy(stream));
+	dispatch_log_free(&log);
+}
+END_TEST
+
 static _Atomic int faults_of_the_application;
 
 static hsa_status_t application_s_handler(const hsa_amd_event_t *event, void *data)
@@ -267,6 +333,8 @@ int main(void)
 	tcase_add_test(cases, error_of_a_full_queue_ends_the_wait_for_room);
 	tcase_add_test(cases, memory_fault_ends_a_wait_at_once_and_names_the_address);
 	tcase_add_test(cases, application_s_fault_handler_can_tell_the_device);
+	tcase_add_test(cases, caller_s_queue_is_stopped_after_a_fault_before_its_stream_is_freed);
+	tcase_add_test(cases, queue_is_stopped_after_a_fault_before_a_graph_is_freed);
 	suite_add_tcase(suite, cases);
 	tcase_set_timeout(handler, 60);
 	tcase_add_checked_fixture(handler, setup_after_the_application_s_handler,

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "hsa/device.h"
 #include "hsa/kernel_arguments.h"
+#include "hsa/stream.h"
 #include "publication_case.h"
 
 #define TIMEOUT_NS     UINT64_C(1000000000)
@@ -171,9 +173,94 @@ START_TEST(memory_fault_fails_the_owner_and_names_the_address)
 	check_fails(publish_two(pair.group, fixture_stream, 16, 16), H2D_STATUS_INVALID_STATE,
 		    "0x7000");
 	ck_assert_int_eq(*(const int32_t *)h2d_buffer_host(pair.a), 11);
-	/* The device executes nothing more, so there is nothing to wait for. */
+	/* Its queue is made inactive, so there is nothing to wait for. */
 	check_success(h2d_owner_drain(pair.owner));
 	check_success(h2d_owner_destroy(pair.owner));
+}
+END_TEST
+
+/* A gate of its own at which the stream stands. */
+static hsa_signal_t block(h2d_stream_t *stream)
+{
+	hsa_signal_t signal;
+	h2d_packet_t packet;
+
+	check_success(h2d_device_create_signal(fixture_device, 1, &signal));
+	h2d_packet_barrier(&packet, true, H2D_FENCE_NONE, H2D_FENCE_NONE, signal,
+			   (hsa_signal_t){0});
+	check_success(h2d_stream_submit(stream, &packet, 1));
+	return signal;
+}
+
+/* An owner on a stream of its own, which stands still in front of the owner's publication. */
+struct waiting {
+	struct pair pair;
+	h2d_stream_t *stream;
+	hsa_signal_t gate;
+};
+
+static struct waiting publish_behind_a_gate(h2d_backend_t backend)
+{
+	struct waiting waiting = {.pair = hasty_pair(backend)};
+
+	check_success(h2d_stream_create(fixture_device, NULL, &waiting.stream));
+	check_success(h2d_owner_begin(waiting.pair.owner, waiting.stream));
+	waiting.gate = block(waiting.stream);
+	fill_source(waiting.pair.a, 11);
+	check_success(publish_two(waiting.pair.group, waiting.stream, 16, 16));
+	check_success(h2d_owner_finish(waiting.pair.owner, waiting.stream));
+	return waiting;
+}
+
+/* The publication would read what has been freed: the queue must not pass the gate. */
+static void check_stopped(const struct waiting *waiting)
+{
+	const hsa_queue_t *queue = h2d_stream_queue(waiting->stream);
+
+	h2d_device_store_signal(waiting->gate, 0);
+	sleep_ms(50);
+	ck_assert_uint_eq(hsa_queue_load_read_index_scacquire(queue), 0);
+	check_success(h2d_stream_destroy(waiting->stream));
+}
+
+/* The driver need not stop the other queues of a GPU: told of a fault, this one does not. */
+START_TEST(queue_is_stopped_after_a_fault_before_its_owner_is_freed)
+{
+	struct waiting waiting = publish_behind_a_gate((h2d_backend_t)_i);
+	h2d_device_info_t info;
+
+	check_success(h2d_device_get_info(fixture_device, &info));
+	h2d_device_notify_memory_fault(info.agent, 0x5000);
+	check_fails(h2d_stream_synchronize(waiting.stream), H2D_STATUS_MEMORY_FAULT, "0x5000");
+	check_success(h2d_owner_destroy(waiting.pair.owner));
+	check_stopped(&waiting);
+}
+END_TEST
+
+/*
+ * The fault of another queue stops the owner's too, and DMA, of which there is no telling whether
+ * it goes on: without DMA the owner can be destroyed, with it the storage stays.
+ */
+START_TEST(fault_of_another_queue_frees_nothing_that_dma_may_read)
+{
+	const h2d_backend_t backend = _i == 0 ? H2D_BACKEND_PULL : H2D_BACKEND_DIRECT;
+	hsa_signal_t gate = block(fixture_stream);
+	struct waiting waiting;
+
+	enqueue_faulty_consumer(0x7000);
+	waiting = publish_behind_a_gate(backend);
+	h2d_device_store_signal(gate, 0);
+	check_fails(h2d_stream_synchronize(fixture_stream), H2D_STATUS_MEMORY_FAULT, "0x7000");
+	if (backend == H2D_BACKEND_PULL) {
+		check_success(h2d_owner_destroy(waiting.pair.owner));
+		check_stopped(&waiting);
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		check_fails(h2d_owner_destroy(waiting.pair.owner), H2D_STATUS_TIMEOUT,
+			    "the storage stays allocated");
+	ck_assert_int_eq(*(const int32_t *)h2d_buffer_host(waiting.pair.a), 11);
+	check_fails(h2d_stream_destroy(waiting.stream), H2D_STATUS_INVALID_STATE, "still used");
 }
 END_TEST
 
@@ -202,6 +289,9 @@ static Suite *hung_suite(void)
 	tcase_add_checked_fixture(fault, fault_setup, leave_process);
 	tcase_set_timeout(fault, 60);
 	tcase_add_loop_test(fault, memory_fault_fails_the_owner_and_names_the_address, 0, BACKENDS);
+	tcase_add_loop_test(fault, queue_is_stopped_after_a_fault_before_its_owner_is_freed, 0,
+			    BACKENDS);
+	tcase_add_loop_test(fault, fault_of_another_queue_frees_nothing_that_dma_may_read, 0, 2);
 	suite_add_tcase(suite, dma);
 	suite_add_tcase(suite, queue);
 	suite_add_tcase(suite, fault);
