@@ -31,7 +31,8 @@ H2D_API h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **g
  * first packet waits for all earlier packets (barrier bit) and acquires at agent scope, so that a
  * publication before it needs no fence of its own. Does not wait for the GPU. An empty graph does
  * nothing. Not for two threads at once with one graph. OUT_OF_RANGE: more dispatches than the
- * stream's queue has packets. QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT, CAPTURE_ACTIVE, WRONG_DEVICE.
+ * stream's queue has packets. OUT_OF_MEMORY, HSA_ERROR: at a launch while replays on other streams
+ * go on. QUEUE_FULL, QUEUE_ERROR, MEMORY_FAULT, CAPTURE_ACTIVE, WRONG_DEVICE.
  */
 H2D_API h2d_status_t h2d_graph_launch(h2d_graph_t *graph, h2d_stream_t *stream);
 
@@ -39,8 +40,8 @@ H2D_API h2d_status_t h2d_graph_launch(h2d_graph_t *graph, h2d_stream_t *stream);
 H2D_API uint32_t h2d_graph_dispatch_count(const h2d_graph_t *graph);
 
 /*
- * Destroys a graph after waiting (bounded by the recording stream's timeout) for its replays; after
- * a failure of the stream of the last of them there is nothing to wait for. TIMEOUT: the graph
+ * Destroys a graph after waiting (each time bounded by the recording stream's timeout) for its
+ * replays on each stream; on one that has failed there is nothing to wait for. TIMEOUT: the graph
  * stays. HSA_ERROR: a queue cannot be made inactive after a memory fault. NULL is allowed.
  */
 H2D_API h2d_status_t h2d_graph_destroy(h2d_graph_t *graph);

@@ -65,9 +65,10 @@ H2D_API h2d_status_t h2d_stream_create_alias(h2d_stream_t *stream, h2d_stream_t 
 /*
  * Destroys a stream object. The last one waits (bounded) for the queue's work, then destroys an
  * own queue. INVALID_STATE: the stream is capturing, or an owner or graph still uses this object (a
- * graph: that of its last launch, at first that of its capture). TIMEOUT, QUEUE_FULL: the work did
- * not end and the stream stays. After a failure there is nothing to wait for.
- * HSA_ERROR: the queue cannot be made inactive after a memory fault.
+ * graph: that of its capture and those of its launches, each until a launch on another stream finds
+ * the replays there ended). TIMEOUT, QUEUE_FULL: the work did not end and the stream stays. After a
+ * failure there is nothing to wait for. HSA_ERROR: the queue cannot be made inactive after a memory
+ * fault.
  * The wait inside hsa_queue_destroy() is the runtime's: a runtime before 5.7, or a driver without
  * event ages, can on rare occasions miss a wake-up there and not return. A caller's queue is not
  * destroyed. NULL is allowed.

@@ -32,15 +32,25 @@ struct h2d_recording {
 	size_t kernel_arguments_capacity;
 };
 
+/* The replays on one stream. */
+struct replays {
+	h2d_stream_t *stream;	 /* held; NULL: none */
+	hsa_signal_t completion; /* replays that have not ended */
+};
+
 struct h2d_graph {
 	h2d_device_t *device;
 	struct holds holds;
 	h2d_packet_t *packets;
 	uint32_t count;
 	void *kernel_arguments;
-	hsa_signal_t completion; /* replays that have not ended */
 	uint64_t timeout_ns;
-	h2d_stream_t *stream; /* of the last replay, at first the recording's */
+	/*
+	 * An entry each for the streams whose replays may not have ended, since each of them may
+	 * fail by itself, and for the last stream, at first the recording's.
+	 */
+	struct replays *replays;
+	uint32_t replays_count;
 };
 
 /* ---- recording ------------------------------------------------------------------------------- */
@@ -165,10 +175,27 @@ static void free_recording(struct h2d_recording *recording)
 	free(recording);
 }
 
+/* Appends an entry without a stream. */
+static h2d_status_t add_replays(h2d_graph_t *graph)
+{
+	uint32_t count = graph->replays_count;
+	struct replays *replays = realloc(graph->replays, (count + 1) * sizeof(*replays));
+
+	if (replays == NULL)
+		return h2d_error(H2D_STATUS_OUT_OF_MEMORY, "no memory for a graph's replays");
+	graph->replays = replays;
+	replays[count].stream = NULL;
+	h2d_status_t status =
+	    h2d_device_create_signal(graph->device, 0, &replays[count].completion);
+	if (status == H2D_STATUS_SUCCESS)
+		graph->replays_count = count + 1;
+	return status;
+}
+
 /* Gives the graph its kernel arguments, and hands it the packets and the held objects. */
 static h2d_status_t fill_graph(h2d_graph_t *graph, struct h2d_recording *recording)
 {
-	h2d_status_t status = h2d_device_create_signal(graph->device, 0, &graph->completion);
+	h2d_status_t status = add_replays(graph);
 
 	if (status == H2D_STATUS_SUCCESS && recording->kernel_arguments_size != 0)
 		status = h2d_device_allocate_kernel_arguments(
@@ -188,8 +215,6 @@ static h2d_status_t fill_graph(h2d_graph_t *graph, struct h2d_recording *recordi
 		size_t offset = (size_t)dispatch->kernarg_address;
 		dispatch->kernarg_address = (uint8_t *)graph->kernel_arguments + offset;
 	}
-	if (graph->count != 0)
-		graph->packets[graph->count - 1].dispatch.completion_signal = graph->completion;
 	return H2D_STATUS_SUCCESS;
 }
 
@@ -197,9 +222,23 @@ static void free_graph(h2d_graph_t *graph)
 {
 	release_holds(&graph->holds);
 	h2d_device_free(graph->device, graph->kernel_arguments);
-	h2d_device_destroy_signal(graph->completion);
+	for (uint32_t i = 0; i < graph->replays_count; i++)
+		h2d_device_destroy_signal(graph->replays[i].completion);
+	free(graph->replays);
 	free(graph->packets);
 	free(graph);
+}
+
+/* Destroying the graph needs to know of a failure of the stream. NULL: no more. */
+static void hold_stream(struct replays *replays, h2d_stream_t *stream)
+{
+	if (replays->stream == stream)
+		return;
+	if (stream != NULL)
+		h2d_stream_retain(stream);
+	if (replays->stream != NULL)
+		h2d_stream_release(replays->stream);
+	replays->stream = stream;
 }
 
 h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **graph)
@@ -221,7 +260,6 @@ h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **graph)
 	}
 	created->device = state->device;
 	created->timeout_ns = state->timeout_ns;
-	created->stream = stream;
 	h2d_status_t status = fill_graph(created, recording);
 	free_recording(recording);
 	if (status != H2D_STATUS_SUCCESS) {
@@ -229,7 +267,7 @@ h2d_status_t h2d_graph_end_capture(h2d_stream_t *stream, h2d_graph_t **graph)
 		return status;
 	}
 	h2d_device_retain(created->device);
-	h2d_stream_retain(stream);
+	hold_stream(&created->replays[0], stream);
 	*graph = created;
 	return H2D_STATUS_SUCCESS;
 }
@@ -251,14 +289,30 @@ static h2d_status_t check_launch(const h2d_graph_t *graph, const h2d_stream_t *s
 	return H2D_STATUS_SUCCESS;
 }
 
-/* The graph holds the stream of its last replay: destroying it needs to know of its failure. */
-static void hold_stream(h2d_graph_t *graph, h2d_stream_t *stream)
+/* The entry for a replay on the stream. Those of other streams are given up when they are over. */
+static h2d_status_t find_replays(h2d_graph_t *graph, h2d_stream_t *stream, struct replays **found)
 {
-	if (graph->stream == stream)
-		return;
-	h2d_stream_retain(stream);
-	h2d_stream_release(graph->stream);
-	graph->stream = stream;
+	struct replays *spare = NULL;
+
+	*found = NULL;
+	for (uint32_t i = 0; i < graph->replays_count; i++) {
+		struct replays *replays = &graph->replays[i];
+
+		if (replays->stream == stream) {
+			*found = replays;
+		} else if (hsa_signal_load_scacquire(replays->completion) == 0) {
+			/* Acquire pairs with the release of the packet that ended the last. */
+			hold_stream(replays, NULL);
+			spare = replays;
+		}
+	}
+	if (*found == NULL)
+		*found = spare;
+	if (*found != NULL)
+		return H2D_STATUS_SUCCESS;
+	h2d_status_t status = add_replays(graph);
+	*found = &graph->replays[graph->replays_count - 1];
+	return status;
 }
 
 h2d_status_t h2d_graph_launch(h2d_graph_t *graph, h2d_stream_t *stream)
@@ -267,13 +321,18 @@ h2d_status_t h2d_graph_launch(h2d_graph_t *graph, h2d_stream_t *stream)
 
 	if (status != H2D_STATUS_SUCCESS || graph->count == 0)
 		return status;
+	struct replays *replays;
+	status = find_replays(graph, stream, &replays);
+	if (status != H2D_STATUS_SUCCESS)
+		return status;
+	graph->packets[graph->count - 1].dispatch.completion_signal = replays->completion;
 	/* Relaxed: the last packet, which takes it off again, is published with release. */
-	hsa_signal_add_relaxed(graph->completion, 1);
+	hsa_signal_add_relaxed(replays->completion, 1);
 	status = h2d_stream_submit(stream, graph->packets, graph->count);
 	if (status != H2D_STATUS_SUCCESS)
-		hsa_signal_subtract_relaxed(graph->completion, 1);
+		hsa_signal_subtract_relaxed(replays->completion, 1);
 	else
-		hold_stream(graph, stream);
+		hold_stream(replays, stream);
 	return status;
 }
 
@@ -282,19 +341,32 @@ uint32_t h2d_graph_dispatch_count(const h2d_graph_t *graph)
 	return graph->count;
 }
 
+/* Waits until the stream executes no replay, or stops it if it has failed. */
+static h2d_status_t end_replays(const h2d_graph_t *graph, const struct replays *replays)
+{
+	h2d_status_t status =
+	    h2d_stream_wait_below(replays->stream, replays->completion, H2D_SIGNAL_GPU, 1,
+				  graph->timeout_ns, "the replays of a graph");
+
+	if (status != H2D_STATUS_SUCCESS && h2d_stream_failed(replays->stream->state))
+		return h2d_stream_stop(replays->stream);
+	return status;
+}
+
 h2d_status_t h2d_graph_destroy(h2d_graph_t *graph)
 {
 	if (graph == NULL)
 		return H2D_STATUS_SUCCESS;
-	h2d_status_t status =
-	    h2d_stream_wait_below(graph->stream, graph->completion, H2D_SIGNAL_GPU, 1,
-				  graph->timeout_ns, "the replays of a graph");
-	if (status != H2D_STATUS_SUCCESS && h2d_stream_failed(graph->stream->state))
-		status = h2d_stream_stop(graph->stream);
-	if (status != H2D_STATUS_SUCCESS)
-		return status;
+	for (uint32_t i = 0; i < graph->replays_count; i++) {
+		if (graph->replays[i].stream == NULL)
+			continue;
+		h2d_status_t status = end_replays(graph, &graph->replays[i]);
+		if (status != H2D_STATUS_SUCCESS)
+			return status;
+	}
 	h2d_device_t *device = graph->device;
-	h2d_stream_release(graph->stream);
+	for (uint32_t i = 0; i < graph->replays_count; i++)
+		hold_stream(&graph->replays[i], NULL);
 	free_graph(graph);
 	h2d_device_release(device);
 	return H2D_STATUS_SUCCESS;

@@ -238,6 +238,65 @@ START_TEST(graph_on_a_failed_queue_is_destroyed_without_waiting)
 }
 END_TEST
 
+/* The queue of a replay fails, before or after the graph is launched on another stream. */
+START_TEST(graph_of_which_one_of_two_queues_failed_is_destroyed)
+{
+	hsa_signal_t gate;
+	struct dispatch_log log = dispatch_log_make(2);
+	h2d_stream_t *stream = dispatch_log_blocked_stream(0, &gate);
+	h2d_graph_t *graph = record(&log, fixture_stream, 0, 2);
+	h2d_dispatch_t too_much_lds = dispatch_log_dispatch(&log, 0);
+
+	too_much_lds.dynamic_group_segment_size = 1 << 24;
+	check_success(h2d_stream_dispatch(stream, &too_much_lds));
+	check_success(h2d_graph_launch(graph, stream));
+	if (_i == 0)
+		check_success(h2d_graph_launch(graph, fixture_stream));
+	h2d_device_store_signal(gate, 0);
+	check_status(h2d_stream_synchronize(stream), H2D_STATUS_QUEUE_ERROR);
+	if (_i == 1)
+		check_success(h2d_graph_launch(graph, fixture_stream));
+	check_success(h2d_stream_synchronize(fixture_stream));
+	dispatch_log_check(&log, 2);
+	check_status(h2d_stream_destroy(stream), H2D_STATUS_INVALID_STATE);
+	check_success(h2d_graph_destroy(graph));
+	check_success(h2d_stream_destroy(stream));
+	h2d_device_destroy_signal(gate);
+	dispatch_log_free(&log);
+}
+END_TEST
+
+/* Replays that go on on several streams, each held until a launch finds its replays ended. */
+START_TEST(graph_waits_for_its_replays_on_all_streams)
+{
+	static const uint32_t expected[] = {0, 1, 0, 1, 0, 1};
+	hsa_signal_t gate;
+	struct dispatch_log log = dispatch_log_make(6);
+	h2d_stream_t *blocked = dispatch_log_blocked_stream(0, &gate);
+	const h2d_stream_options_t hasty = {.timeout_ns = 30000000};
+	h2d_stream_t *recorder;
+
+	check_success(h2d_stream_create(fixture_device, &hasty, &recorder));
+	h2d_graph_t *graph = record(&log, recorder, 0, 2);
+	check_success(h2d_graph_launch(graph, blocked));
+	check_success(h2d_stream_destroy(recorder));
+	check_success(h2d_graph_launch(graph, fixture_stream));
+	check_success(h2d_stream_synchronize(fixture_stream));
+	check_status(h2d_graph_destroy(graph), H2D_STATUS_TIMEOUT);
+	dispatch_log_check(&log, 2);
+	h2d_device_store_signal(gate, 0);
+	check_success(h2d_stream_synchronize(blocked));
+	check_status(h2d_stream_destroy(blocked), H2D_STATUS_INVALID_STATE);
+	check_success(h2d_graph_launch(graph, fixture_stream));
+	check_success(h2d_stream_destroy(blocked));
+	check_success(h2d_stream_synchronize(fixture_stream));
+	dispatch_log_check_values(&log, expected, 6);
+	check_success(h2d_graph_destroy(graph));
+	h2d_device_destroy_signal(gate);
+	dispatch_log_free(&log);
+}
+END_TEST
+
 START_TEST(streams_of_another_device_and_null_are_refused)
 {
 	struct dispatch_log log = dispatch_log_make(1);
@@ -278,6 +337,8 @@ int main(void)
 	tcase_add_test(cases, graph_waits_for_its_replays_and_holds_its_stream);
 	tcase_add_test(cases, launch_into_a_full_queue_is_refused_whole);
 	tcase_add_test(cases, graph_on_a_failed_queue_is_destroyed_without_waiting);
+	tcase_add_loop_test(cases, graph_of_which_one_of_two_queues_failed_is_destroyed, 0, 2);
+	tcase_add_test(cases, graph_waits_for_its_replays_on_all_streams);
 	tcase_add_test(cases, streams_of_another_device_and_null_are_refused);
 	suite_add_tcase(suite, cases);
 	return run_suite(suite);
