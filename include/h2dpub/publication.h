@@ -117,9 +117,9 @@ H2D_API h2d_status_t h2d_owner_create(h2d_device_t *device, h2d_registry_t *regi
 
 /*
  * Destroys an owner with its groups and buffers (memory that it wrapped stays the caller's), after
- * waiting (bounded) for its GPU work. TIMEOUT: the work did not end; the owner stays. A failed
- * owner must be drained first (INVALID_STATE), unless its queue reported an error, after which
- * the GPU executes nothing more of it. INVALID_STATE also while a recording uses one of the buffers
+ * waiting (bounded) for its GPU work. TIMEOUT, QUEUE_FULL: the work did not end; the owner stays. A
+ * failed owner must be drained first (INVALID_STATE), unless its stream has failed: then this does
+ * what h2d_owner_drain() does, with the same errors. INVALID_STATE also while a recording uses one of the buffers
  * (h2d_buffer_use_in_recording). NULL is allowed.
  */
 H2D_API h2d_status_t h2d_owner_destroy(h2d_owner_t *owner);
@@ -173,8 +173,16 @@ H2D_API h2d_status_t h2d_owner_record(h2d_owner_t *owner, h2d_stream_t *stream);
 /* Fails the owner from any state: it publishes nothing more, and keeps its storage. */
 H2D_API h2d_status_t h2d_owner_fail(h2d_owner_t *owner);
 
-/* Waits (bounded) until the GPU has finished the work of a failed owner, which stays failed.
- * INVALID_STATE: not failed. TIMEOUT. */
+/*
+ * Waits (bounded) until the GPU has finished the work of a failed owner, which stays failed.
+ * INVALID_STATE: not failed. TIMEOUT, QUEUE_FULL: the work did not end; drain it again.
+ * After a failure of the stream only copies are waited for. Those of all owners stand in one ring:
+ * behind those of another owner whose queue has failed they end once that owner is drained as well,
+ * so drain all owners of a failed queue, and again those that met TIMEOUT. A memory fault may have
+ * stopped DMA for good; then an owner with copies under way meets TIMEOUT each time, and its
+ * storage stays until the process ends. HSA_ERROR: the queue cannot be made inactive after a memory
+ * fault.
+ */
 H2D_API h2d_status_t h2d_owner_drain(h2d_owner_t *owner);
 
 /*

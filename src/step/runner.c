@@ -52,16 +52,21 @@ static h2d_status_t check_unrecorded(const h2d_runner_slot_t *slot)
 	return slot->owner ? h2d_owner_check_unrecorded(slot->owner) : H2D_STATUS_SUCCESS;
 }
 
-/* A queue that has failed executes nothing more: then there is nothing to wait for. */
-static h2d_status_t drain_slot(h2d_runner_slot_t *slot)
+/* The slot publishes nothing more, and none of its copies keeps those of other slots waiting. */
+static h2d_status_t fail_slot(h2d_runner_slot_t *slot)
 {
 	h2d_status_t status;
 
 	if (!slot->owner)
 		return H2D_STATUS_SUCCESS;
 	status = h2d_owner_fail(slot->owner);
-	if (status == H2D_STATUS_SUCCESS)
-		status = h2d_owner_drain(slot->owner);
+	return status == H2D_STATUS_SUCCESS ? h2d_owner_open_gates(slot->owner) : status;
+}
+
+static h2d_status_t drain_slot(h2d_runner_slot_t *slot)
+{
+	h2d_status_t status = slot->owner ? h2d_owner_drain(slot->owner) : H2D_STATUS_SUCCESS;
+
 	return status == H2D_STATUS_TIMEOUT ? status : H2D_STATUS_SUCCESS;
 }
 
@@ -143,7 +148,11 @@ h2d_status_t h2d_runner_create(h2d_device_t *device, const h2d_runner_options_t 
 	return H2D_STATUS_SUCCESS;
 }
 
-/* All slots are drained before the first is destroyed, so that a timeout leaves them all. */
+/*
+ * All slots are drained before the first is destroyed, so that a timeout leaves them all. And the
+ * gates of all are opened before that: after a queue error the copies of one slot stand behind
+ * those of another in the ring of a DMA engine.
+ */
 h2d_status_t h2d_runner_destroy(h2d_runner_t *runner)
 {
 	const uint32_t slots = runner && runner->slots ? runner->options.slots : 0;
@@ -153,6 +162,8 @@ h2d_status_t h2d_runner_destroy(h2d_runner_t *runner)
 		return H2D_STATUS_SUCCESS;
 	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
 		status = check_unrecorded(&runner->slots[i]);
+	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
+		status = fail_slot(&runner->slots[i]);
 	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)
 		status = drain_slot(&runner->slots[i]);
 	for (uint32_t i = 0; i < slots && status == H2D_STATUS_SUCCESS; i++)

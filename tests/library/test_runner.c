@@ -7,6 +7,8 @@
 #include <h2dpub/step.h>
 
 #include "fixture.h"
+#include "hsa/device.h"
+#include "hsa/stream.h"
 
 static const uint32_t captured[] = {1, 2, 6};
 
@@ -298,6 +300,71 @@ START_TEST(runner_with_a_failed_slot_can_be_destroyed)
 }
 END_TEST
 
+static const h2d_member_declaration_t numbers = {.name = "numbers", .element_size = 4, .rows = 16};
+static const h2d_group_declaration_t group_of_numbers = {
+	.name = "group of numbers", .members = &numbers, .num_members = 1};
+
+/* A runner of two slots, both of which have published on the stream. */
+static h2d_runner_t *make_busy_runner(const char *backend, uint64_t timeout_ns,
+				      h2d_stream_t *stream)
+{
+	h2d_runner_options_t options = valid_options();
+	h2d_runner_t *runner;
+
+	options.slots = 2;
+	options.backend = backend;
+	options.timeout_ns = timeout_ns;
+	options.groups = &group_of_numbers;
+	options.num_groups = 1;
+	runner = make_runner(&options);
+	for (int i = 0; i < 2; i++) {
+		h2d_buffer_t *buffer;
+
+		check_success(h2d_runner_begin(runner, stream));
+		check_success(h2d_runner_buffer(runner, "numbers", &buffer));
+		check_success(h2d_buffer_publish(buffer, stream, 16, NULL));
+		check_success(h2d_runner_finish(runner, stream));
+	}
+	return runner;
+}
+
+/* Blocks the stream until the signal is 0. */
+static hsa_signal_t block(h2d_stream_t *stream)
+{
+	hsa_signal_t gate;
+	h2d_packet_t packet;
+
+	check_success(h2d_device_create_signal(fixture_device, 1, &gate));
+	h2d_packet_barrier(&packet, true, H2D_FENCE_NONE, H2D_FENCE_NONE, gate, (hsa_signal_t){0});
+	check_success(h2d_stream_submit(stream, &packet, 1));
+	return gate;
+}
+
+/* The copies of both slots stand in one ring, and the queue opens the gates of neither. */
+START_TEST(runner_whose_queue_failed_is_destroyed_at_once)
+{
+	h2d_packet_t invalid = {.header_and_setup = 9 | 1 << HSA_PACKET_HEADER_BARRIER};
+	h2d_stream_t *stream;
+	h2d_runner_t *runner;
+	hsa_signal_t gate;
+	void *memory;
+
+	check_success(h2d_stream_create(fixture_device, NULL, &stream));
+	gate = block(stream);
+	check_success(h2d_stream_submit(stream, &invalid, 1));
+	runner = make_busy_runner(h2d_backend_name((h2d_backend_t)_i), UINT64_C(5000000000),
+				  stream);
+	h2d_device_store_signal(gate, 0);
+	check_status(h2d_stream_synchronize(stream), H2D_STATUS_QUEUE_ERROR);
+	check_success(h2d_runner_destroy(runner));
+	/* Nothing is left in the ring of the DMA engine, which zeroes this memory. */
+	check_success(h2d_device_allocate(fixture_device, 4096, &memory));
+	check_success(h2d_device_free(fixture_device, memory));
+	check_success(h2d_stream_destroy(stream));
+	h2d_device_destroy_signal(gate);
+}
+END_TEST
+
 /* Its kernel arguments hold addresses of the runner's buffers. */
 START_TEST(runner_is_kept_by_a_graph_that_reads_its_buffers)
 {
@@ -348,6 +415,7 @@ static Suite *runner_suite(void)
 	tcase_add_test(slots, refused_begin_does_not_move);
 	tcase_add_loop_test(slots, groups_are_found_by_name_in_the_current_slot, 0, 3);
 	tcase_add_test(slots, runner_with_a_failed_slot_can_be_destroyed);
+	tcase_add_loop_test(slots, runner_whose_queue_failed_is_destroyed_at_once, 0, 3);
 	tcase_add_loop_test(slots, runner_is_kept_by_a_graph_that_reads_its_buffers, 0, 3);
 	suite_add_tcase(suite, slots);
 	return suite;
