@@ -87,8 +87,9 @@ H2D_API h2d_status_t h2d_runner_create(h2d_device_t *device, const h2d_runner_op
 /*
  * Destroys a runner after waiting (bounded) for the GPU work of all slots up to their last finish
  * or record; what was enqueued later must be over (h2d_stream_synchronize). INVALID_STATE: a graph
- * that reads its buffers was not destroyed before; nothing has changed. TIMEOUT: the runner keeps
- * its storage but publishes nothing more; destroy it again. NULL is allowed.
+ * that reads its buffers was not destroyed before; nothing has changed. TIMEOUT, QUEUE_FULL, or
+ * HSA_ERROR (see h2d_owner_drain): the runner keeps all slots with their storage but publishes
+ * nothing more; destroy it again. NULL is allowed.
  */
 H2D_API h2d_status_t h2d_runner_destroy(h2d_runner_t *runner);
 

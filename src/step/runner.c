@@ -65,9 +65,7 @@ static h2d_status_t fail_slot(h2d_runner_slot_t *slot)
 
 static h2d_status_t drain_slot(h2d_runner_slot_t *slot)
 {
-	h2d_status_t status = slot->owner ? h2d_owner_drain(slot->owner) : H2D_STATUS_SUCCESS;
-
-	return status == H2D_STATUS_TIMEOUT ? status : H2D_STATUS_SUCCESS;
+	return slot->owner ? h2d_owner_drain(slot->owner) : H2D_STATUS_SUCCESS;
 }
 
 static h2d_status_t destroy_slot(h2d_runner_slot_t *slot)

@@ -365,6 +365,41 @@ START_TEST(runner_whose_queue_failed_is_destroyed_at_once)
 }
 END_TEST
 
+/* The queue is full: the last slot cannot be drained, and none is destroyed. */
+START_TEST(runner_on_a_full_queue_keeps_all_slots)
+{
+	const h2d_stream_options_t small = {.queue_size = 64, .timeout_ns = 50000000};
+	h2d_stream_t *stream;
+	h2d_runner_t *runner;
+	h2d_packet_t barrier;
+	h2d_buffer_t *buffer;
+	hsa_signal_t gate;
+
+	check_success(h2d_stream_create(fixture_device, &small, &stream));
+	runner = make_busy_runner(h2d_backend_name((h2d_backend_t)_i), 0, fixture_stream);
+	check_success(h2d_stream_synchronize(fixture_stream));
+	check_success(h2d_runner_begin(runner, stream));
+	check_success(h2d_runner_finish(runner, stream));
+	ck_assert_uint_eq(h2d_runner_slot(runner), 1);
+	gate = block(stream);
+	h2d_packet_barrier(&barrier, true, H2D_FENCE_NONE, H2D_FENCE_NONE, (hsa_signal_t){0},
+			   (hsa_signal_t){0});
+	while (h2d_stream_submit(stream, &barrier, 1) == H2D_STATUS_SUCCESS)
+		;
+	check_status(h2d_runner_destroy(runner), H2D_STATUS_QUEUE_FULL);
+	for (uint32_t i = 0; i < 2; i++) {
+		ck_assert_ptr_nonnull(h2d_runner_owner(runner, i));
+		ck_assert_int_eq(h2d_owner_state(h2d_runner_owner(runner, i)), H2D_OWNER_FAILED);
+	}
+	check_success(h2d_runner_buffer(runner, "numbers", &buffer));
+	ck_assert_str_eq(h2d_buffer_name(buffer), "numbers");
+	h2d_device_store_signal(gate, 0);
+	check_success_in_time(h2d_runner_destroy(runner));
+	check_success_in_time(h2d_stream_destroy(stream));
+	h2d_device_destroy_signal(gate);
+}
+END_TEST
+
 /* Its kernel arguments hold addresses of the runner's buffers. */
 START_TEST(runner_is_kept_by_a_graph_that_reads_its_buffers)
 {
@@ -416,6 +451,7 @@ static Suite *runner_suite(void)
 	tcase_add_loop_test(slots, groups_are_found_by_name_in_the_current_slot, 0, 3);
 	tcase_add_test(slots, runner_with_a_failed_slot_can_be_destroyed);
 	tcase_add_loop_test(slots, runner_whose_queue_failed_is_destroyed_at_once, 0, 3);
+	tcase_add_loop_test(slots, runner_on_a_full_queue_keeps_all_slots, 0, 3);
 	tcase_add_loop_test(slots, runner_is_kept_by_a_graph_that_reads_its_buffers, 0, 3);
 	suite_add_tcase(suite, slots);
 	return suite;
