@@ -119,8 +119,8 @@ H2D_API h2d_status_t h2d_owner_create(h2d_device_t *device, h2d_registry_t *regi
  * Destroys an owner with its groups and buffers (memory that it wrapped stays the caller's), after
  * waiting (bounded) for its GPU work. TIMEOUT, QUEUE_FULL: the work did not end; the owner stays. A
  * failed owner must be drained first (INVALID_STATE), unless its stream has failed: then this does
- * what h2d_owner_drain() does, with the same errors. INVALID_STATE also while a recording uses one of the buffers
- * (h2d_buffer_use_in_recording). NULL is allowed.
+ * what h2d_owner_drain() does, with the same errors. INVALID_STATE also while a recording uses one
+ * of the buffers (h2d_buffer_use_in_recording). NULL is allowed.
  */
 H2D_API h2d_status_t h2d_owner_destroy(h2d_owner_t *owner);
 
