@@ -44,12 +44,12 @@ sockets()
 	grep -c "@h2dpub-$1-" /proc/net/unix
 }
 
-# becomes VALUE COMMAND...: it prints this within ten seconds.
+# becomes VALUE COMMAND...: it prints this within half a minute.
 becomes()
 {
 	value=$1
 	shift
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do
 		[ "$("$@")" = "$value" ] && return
 		sleep 0.05
 	done
