@@ -15,7 +15,7 @@ void h2d_request_index_destroy(h2d_request_index_t *index)
 }
 
 /*
- * Without a system's random numbers, the time and the place in memory are harder to guess than
+ * Without the system's random numbers, the time and the place in memory are harder to guess than
  * nothing; an index never fails for that.
  */
 static void draw_key(h2d_request_index_t *index)
