@@ -14,6 +14,7 @@ struct sequence {
 	uint32_t prompt_tokens;
 	uint32_t output_tokens; /* after clipping */
 	uint32_t generated_tokens;
+	uint32_t cached_tokens; /* that its pages held when it was admitted */
 	h2d_block_table_t *pages;
 };
 
@@ -35,10 +36,14 @@ struct scheduler {
 	uint32_t running_count;
 	struct sequence **preempted; /* a stack: the one on top was admitted before those below */
 	uint32_t preempted_count;
+	struct sequence **admitted; /* whose prefill comes next */
+	uint32_t admitted_count;
+	bool prefilled; /* since the last decode step */
 
 	/* The arrays of struct scheduler_batch. */
 	uint64_t *request_ids;
 	int32_t *context_lengths;
+	int32_t *cached_tokens;
 	const h2d_block_table_t **tables;
 	const int32_t **block_tables;
 	uint32_t *block_table_lengths;
@@ -92,15 +97,18 @@ struct scheduler *scheduler_create(const struct scheduler_settings *settings,
 	scheduler->idle = calloc(sequences, sizeof(*scheduler->idle));
 	scheduler->running = calloc(sequences, sizeof(*scheduler->running));
 	scheduler->preempted = calloc(sequences, sizeof(*scheduler->preempted));
+	scheduler->admitted = calloc(sequences, sizeof(*scheduler->admitted));
 	scheduler->request_ids = calloc(sequences, sizeof(*scheduler->request_ids));
 	scheduler->context_lengths = calloc(sequences, sizeof(*scheduler->context_lengths));
+	scheduler->cached_tokens = calloc(sequences, sizeof(*scheduler->cached_tokens));
 	scheduler->tables = calloc(sequences, sizeof(*scheduler->tables));
 	scheduler->block_tables = calloc(sequences, sizeof(*scheduler->block_tables));
 	scheduler->block_table_lengths = calloc(sequences, sizeof(*scheduler->block_table_lengths));
 	if (scheduler->pool == NULL || scheduler->sequences == NULL ||
 	    scheduler->found_pages == NULL || scheduler->idle == NULL ||
 	    scheduler->running == NULL || scheduler->preempted == NULL ||
-	    scheduler->request_ids == NULL || scheduler->context_lengths == NULL ||
+	    scheduler->admitted == NULL || scheduler->request_ids == NULL ||
+	    scheduler->context_lengths == NULL || scheduler->cached_tokens == NULL ||
 	    scheduler->tables == NULL || scheduler->block_tables == NULL ||
 	    scheduler->block_table_lengths == NULL) {
 		scheduler_destroy(scheduler);
@@ -130,8 +138,10 @@ void scheduler_destroy(struct scheduler *scheduler)
 	free(scheduler->idle);
 	free(scheduler->running);
 	free(scheduler->preempted);
+	free(scheduler->admitted);
 	free(scheduler->request_ids);
 	free(scheduler->context_lengths);
+	free(scheduler->cached_tokens);
 	free(scheduler->tables);
 	free(scheduler->block_tables);
 	free(scheduler->block_table_lengths);
@@ -197,8 +207,7 @@ static enum admission take_prefill_pages(struct scheduler *scheduler, struct seq
 	uint32_t found = 0;
 
 	while (found < shareable) {
-		int32_t page =
-			page_pool_find(scheduler->pool, page_key(scheduler, request, found));
+		int32_t page = page_pool_find(scheduler->pool, page_key(scheduler, request, found));
 
 		if (page < 0)
 			break;
@@ -221,6 +230,10 @@ static enum admission take_prefill_pages(struct scheduler *scheduler, struct seq
 			return NO_MEMORY;
 	}
 	scheduler->counts.shared_pages += found;
+	/* the last token is computed in any case: its logits give the next one */
+	sequence->cached_tokens = found * scheduler->settings.block_size;
+	if (sequence->cached_tokens >= tokens)
+		sequence->cached_tokens = tokens - 1;
 	update_pages_in_use(scheduler);
 	return ADMITTED;
 }
@@ -250,8 +263,7 @@ static struct sequence *next_candidate(struct scheduler *scheduler)
 		return scheduler->preempted[scheduler->preempted_count - 1];
 	if (scheduler->idle_count == 0 || !next_arrived(scheduler))
 		return NULL;
-	const struct trace_request *request =
-		&scheduler->trace->requests[scheduler->next_request];
+	const struct trace_request *request = &scheduler->trace->requests[scheduler->next_request];
 	struct sequence *sequence = scheduler->idle[scheduler->idle_count - 1];
 
 	sequence->request = (uint32_t)scheduler->next_request;
@@ -277,11 +289,19 @@ static void finish(struct scheduler *scheduler, struct sequence *sequence)
 	scheduler->counts.finished++;
 }
 
-/* Admits every request that has arrived and fits. The prefill generates one token. */
+/* The prefill generates the last token of the answer, or there is none. */
+static bool ends_with_prefill(const struct sequence *sequence)
+{
+	return sequence->generated_tokens + 1 >= sequence->output_tokens;
+}
+
+/*
+ * Admits the requests that have arrived and fit: all, or those up to one that ends with its
+ * prefill, whose pages are free for the next ones only after it.
+ */
 static int admit(struct scheduler *scheduler)
 {
 	struct sequence *sequence;
-	bool any = false;
 
 	while ((sequence = next_candidate(scheduler)) != NULL) {
 		enum admission admission = take_prefill_pages(scheduler, sequence);
@@ -290,7 +310,6 @@ static int admit(struct scheduler *scheduler)
 			return -1;
 		if (admission == NO_ROOM)
 			break;
-		any = true;
 		if (scheduler->preempted_count > 0) {
 			scheduler->preempted_count--;
 		} else {
@@ -299,6 +318,19 @@ static int admit(struct scheduler *scheduler)
 			count_first_admission(scheduler, sequence);
 		}
 		scheduler->counts.prefills++;
+		scheduler->admitted[scheduler->admitted_count++] = sequence;
+		if (ends_with_prefill(sequence))
+			break;
+	}
+	return 0;
+}
+
+/* The prefill of the admitted requests has run: each has one token more. */
+static void complete_prefill(struct scheduler *scheduler)
+{
+	for (uint32_t i = 0; i < scheduler->admitted_count; i++) {
+		struct sequence *sequence = scheduler->admitted[i];
+
 		if (sequence->generated_tokens < sequence->output_tokens) {
 			sequence->generated_tokens++;
 			scheduler->counts.generated_tokens++;
@@ -307,10 +339,9 @@ static int admit(struct scheduler *scheduler)
 			finish(scheduler, sequence);
 		else
 			scheduler->running[scheduler->running_count++] = sequence;
+		scheduler->prefilled = true;
 	}
-	if (any)
-		scheduler->now_us += scheduler->settings.step_us;
-	return 0;
+	scheduler->admitted_count = 0;
 }
 
 static void preempt_last(struct scheduler *scheduler)
@@ -353,20 +384,20 @@ static int grow(struct scheduler *scheduler)
 	return 0;
 }
 
-static void describe(struct scheduler *scheduler, struct scheduler_batch *batch)
+static void describe(struct scheduler *scheduler, struct sequence *const sequences[],
+		     uint32_t count, struct scheduler_batch *batch)
 {
-	for (uint32_t i = 0; i < scheduler->running_count; i++) {
-		const struct sequence *sequence = scheduler->running[i];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sequence *sequence = sequences[i];
 
 		scheduler->request_ids[i] = sequence->request;
-		scheduler->context_lengths[i] =
-			(int32_t)context_length(scheduler, sequence);
+		scheduler->context_lengths[i] = (int32_t)context_length(scheduler, sequence);
 		scheduler->tables[i] = sequence->pages;
 		scheduler->block_tables[i] = h2d_block_table_ids(sequence->pages);
 		scheduler->block_table_lengths[i] = h2d_block_table_length(sequence->pages);
 	}
 	*batch = (struct scheduler_batch){
-		.num_requests = scheduler->running_count,
+		.num_requests = count,
 		.request_ids = scheduler->request_ids,
 		.context_lengths = scheduler->context_lengths,
 		.tables = scheduler->tables,
@@ -375,28 +406,53 @@ static void describe(struct scheduler *scheduler, struct scheduler_batch *batch)
 	};
 }
 
-int scheduler_schedule(struct scheduler *scheduler, struct scheduler_batch *batch)
+/* A prefill stores all tokens that are known, and no drafts. */
+static void describe_prefill(struct scheduler *scheduler, struct scheduler_batch *batch)
+{
+	describe(scheduler, scheduler->admitted, scheduler->admitted_count, batch);
+	for (uint32_t i = 0; i < scheduler->admitted_count; i++) {
+		scheduler->context_lengths[i] -= (int32_t)scheduler->settings.speculative_tokens;
+		scheduler->cached_tokens[i] = (int32_t)scheduler->admitted[i]->cached_tokens;
+	}
+	batch->cached_tokens = scheduler->cached_tokens;
+}
+
+/* The next arrival when nothing runs; false: there is none. */
+static bool jump_to_arrival(struct scheduler *scheduler)
 {
 	const struct trace *trace = scheduler->trace;
 
+	if (scheduler->next_request == trace->request_count)
+		return false;
+	if (trace->requests[scheduler->next_request].arrival_us > scheduler->now_us)
+		scheduler->now_us = trace->requests[scheduler->next_request].arrival_us;
+	return true;
+}
+
+enum scheduler_step scheduler_schedule(struct scheduler *scheduler, struct scheduler_batch *batch)
+{
 	for (;;) {
+		complete_prefill(scheduler);
 		if (admit(scheduler) < 0)
-			return -1;
+			return SCHEDULER_NO_MEMORY;
+		if (scheduler->admitted_count > 0) {
+			if (!scheduler->settings.prefills)
+				continue;
+			describe_prefill(scheduler, batch);
+			return SCHEDULER_PREFILL;
+		}
+		if (scheduler->prefilled)
+			scheduler->now_us += scheduler->settings.step_us;
+		scheduler->prefilled = false;
 		if (grow(scheduler) < 0)
-			return -1;
+			return SCHEDULER_NO_MEMORY;
 		if (scheduler->running_count > 0)
 			break;
-		if (scheduler->preempted_count > 0)
-			continue;
-		if (scheduler->next_request == trace->request_count)
-			return 0;
-		const struct trace_request *next = &trace->requests[scheduler->next_request];
-
-		if (next->arrival_us > scheduler->now_us)
-			scheduler->now_us = next->arrival_us;
+		if (scheduler->preempted_count == 0 && !jump_to_arrival(scheduler))
+			return SCHEDULER_DONE;
 	}
-	describe(scheduler, batch);
-	return 1;
+	describe(scheduler, scheduler->running, scheduler->running_count, batch);
+	return SCHEDULER_DECODE;
 }
 
 /* How many drafts of a request come true in this step; its answer may end before. */

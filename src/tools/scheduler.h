@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small continuous-batching scheduler in simulated time. It decides, as a serving engine does,
- * which requests decode together and which KV-cache pages each of them holds.
+ * which requests prefill and decode together and which KV-cache pages each of them holds.
  *
  * - Every step takes the same simulated time. When nothing runs, time jumps to the next arrival.
  * - Requests are admitted in the order of arrival while sequences and pages are free. Admission is
@@ -34,13 +34,18 @@ struct scheduler_settings {
 	uint32_t max_model_len;
 	uint32_t speculative_tokens;
 	int64_t step_us; /* simulated time of one step */
+	bool prefills;   /* describe the prefills, too; the schedule is the same */
 };
 
-/* One decode step. The arrays belong to the scheduler and hold until scheduler_advance(). */
+/*
+ * One decode step, or the prefill of the requests that were admitted together. The arrays belong to
+ * the scheduler and hold until scheduler_advance(), or until scheduler_schedule() after a prefill.
+ */
 struct scheduler_batch {
 	uint32_t num_requests;
 	const uint64_t *request_ids;         /* place of each request in the trace, from 0 */
 	const int32_t *context_lengths;      /* tokens, with those that this step stores */
+	const int32_t *cached_tokens;        /* of a prefill: that shared pages hold; else NULL */
 	const h2d_block_table_t *const *tables; /* the pages of each request, and their ids: */
 	const int32_t *const *block_tables;
 	const uint32_t *block_table_lengths; /* pages of each request */
@@ -70,11 +75,15 @@ struct scheduler *scheduler_create(const struct scheduler_settings *settings,
 				   const struct trace *trace);
 void scheduler_destroy(struct scheduler *scheduler);
 
-/*
- * Describes the next decode step. Call scheduler_advance() once its tokens are there. 1, or 0 when
- * all requests are done, or -1 when memory is short.
- */
-int scheduler_schedule(struct scheduler *scheduler, struct scheduler_batch *batch);
+enum scheduler_step {
+	SCHEDULER_NO_MEMORY = -1,
+	SCHEDULER_DONE = 0,   /* all requests are */
+	SCHEDULER_DECODE = 1, /* to be followed by scheduler_advance() */
+	SCHEDULER_PREFILL = 2 /* if the settings ask for them; one or more before a decode step */
+};
+
+/* Describes the next step. */
+enum scheduler_step scheduler_schedule(struct scheduler *scheduler, struct scheduler_batch *batch);
 void scheduler_advance(struct scheduler *scheduler);
 
 const struct scheduler_counts *scheduler_counts(const struct scheduler *scheduler);

@@ -464,6 +464,117 @@ START_TEST(random_shared_prefixes_keep_every_token_and_page)
 }
 END_TEST
 
+/*
+ * Of four pages, request 0 needs two for its only token, after whose prefill they are free for the
+ * others; request 2 shares the full one of request 1's.
+ */
+START_TEST(prefills_come_before_their_decode)
+{
+	struct scheduler_settings shape = settings(3, 512, 4, 2048);
+	struct scheduler *scheduler;
+	struct scheduler_batch batch;
+
+	shape.prefills = true;
+	shape.speculative_tokens = 1;
+	for (int i = 0; i < 3; i++) {
+		add(0, 600, i == 0 ? 1 : 3);
+		add_hashes((int64_t[]){i == 0 ? 5 : 7, 8 + i}, 2);
+	}
+	scheduler = scheduler_create(&shape, &trace);
+	ck_assert_int_eq(scheduler_schedule(scheduler, &batch), SCHEDULER_PREFILL);
+	assert_batch(&batch, 1, (uint64_t[]){0}, (int32_t[]){600}, (uint32_t[]){2});
+	ck_assert_int_eq(batch.cached_tokens[0], 0);
+	ck_assert_ptr_eq(batch.block_tables[0], h2d_block_table_ids(batch.tables[0]));
+	ck_assert_uint_eq(scheduler_counts(scheduler)->finished, 0);
+	ck_assert_int_eq(scheduler_schedule(scheduler, &batch), SCHEDULER_PREFILL);
+	ck_assert_uint_eq(scheduler_counts(scheduler)->finished, 1);
+	assert_batch(&batch, 2, (uint64_t[]){1, 2}, (int32_t[]){600, 600}, (uint32_t[]){2, 2});
+	ck_assert_int_eq(batch.cached_tokens[0], 0);
+	ck_assert_int_eq(batch.cached_tokens[1], 512);
+	ck_assert_int_eq(batch.block_tables[0][0], batch.block_tables[1][0]);
+	ck_assert_int_eq(scheduler_schedule(scheduler, &batch), SCHEDULER_DECODE);
+	assert_batch(&batch, 2, (uint64_t[]){1, 2}, (int32_t[]){602, 602}, (uint32_t[]){2, 2});
+	ck_assert_ptr_null(batch.cached_tokens);
+	scheduler_destroy(scheduler);
+}
+END_TEST
+
+/* All pages of the second prompt are known, but its last token is computed for its logits. */
+START_TEST(the_last_token_is_never_cached)
+{
+	struct scheduler_settings shape = settings(2, 256, 8, 2048);
+	struct scheduler *scheduler;
+	struct scheduler_batch batch;
+
+	shape.prefills = true;
+	for (int i = 0; i < 2; i++) {
+		add(0, 512, 2);
+		add_hashes((int64_t[]){7}, 1);
+	}
+	scheduler = scheduler_create(&shape, &trace);
+	ck_assert_int_eq(scheduler_schedule(scheduler, &batch), SCHEDULER_PREFILL);
+	assert_batch(&batch, 2, (uint64_t[]){0, 1}, (int32_t[]){512, 512}, (uint32_t[]){2, 2});
+	ck_assert_int_eq(batch.cached_tokens[1], 511);
+	scheduler_destroy(scheduler);
+}
+END_TEST
+
+static void assert_same_batch(const struct scheduler_batch *one,
+			      const struct scheduler_batch *other)
+{
+	ck_assert_uint_eq(one->num_requests, other->num_requests);
+	for (uint32_t i = 0; i < one->num_requests; i++) {
+		const uint32_t pages = one->block_table_lengths[i];
+
+		if (one->request_ids[i] != other->request_ids[i] ||
+		    one->context_lengths[i] != other->context_lengths[i] ||
+		    pages != other->block_table_lengths[i] ||
+		    memcmp(one->block_tables[i], other->block_tables[i],
+			   pages * sizeof(int32_t)) != 0)
+			ck_abort_msg("row %u differs", i);
+	}
+}
+
+/* What is decoded is the same; each admission is prefilled once, with all of its pages. */
+START_TEST(prefills_do_not_change_the_schedule)
+{
+	const struct scheduler_settings *shape = &random_shapes[_i];
+	struct scheduler_settings with_prefills = *shape;
+	struct scheduler *plain, *prefilling;
+	struct scheduler_batch expected, batch;
+	enum scheduler_step step;
+	uint64_t prefills = 0;
+
+	with_prefills.prefills = true;
+	printf("# seed %d\n", _i + 1);
+	ck_assert_int_eq(generator_fill(&trace, 150, (uint64_t)_i + 1, &error), 0);
+	plain = scheduler_create(shape, &trace);
+	prefilling = scheduler_create(&with_prefills, &trace);
+	while ((step = scheduler_schedule(prefilling, &batch)) > 0) {
+		if (step == SCHEDULER_PREFILL) {
+			prefills += batch.num_requests;
+			for (uint32_t i = 0; i < batch.num_requests; i++)
+				ck_assert_uint_eq(batch.block_table_lengths[i],
+						  ((uint32_t)batch.context_lengths[i] +
+						   shape->block_size - 1) /
+							  shape->block_size);
+			continue;
+		}
+		ck_assert_int_eq(scheduler_schedule(plain, &expected), SCHEDULER_DECODE);
+		assert_same_batch(&expected, &batch);
+		scheduler_advance(plain);
+		scheduler_advance(prefilling);
+	}
+	ck_assert_int_eq(step, SCHEDULER_DONE);
+	ck_assert_int_eq(scheduler_schedule(plain, &expected), SCHEDULER_DONE);
+	ck_assert_uint_eq(prefills, scheduler_counts(prefilling)->prefills);
+	ck_assert_mem_eq(scheduler_counts(plain), scheduler_counts(prefilling),
+			 sizeof(struct scheduler_counts));
+	scheduler_destroy(plain);
+	scheduler_destroy(prefilling);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("scheduler");
@@ -478,6 +589,9 @@ int main(void)
 	tcase_add_test(cases, too_long_is_rejected_and_a_long_answer_clipped);
 	tcase_add_test(cases, equal_prefixes_share_their_full_pages);
 	tcase_add_test(cases, shared_pages_take_no_room);
+	tcase_add_test(cases, prefills_come_before_their_decode);
+	tcase_add_test(cases, the_last_token_is_never_cached);
+	tcase_add_loop_test(cases, prefills_do_not_change_the_schedule, 0, 5);
 	tcase_add_test(cases, another_prefix_with_the_same_id_does_not_end_sharing);
 	tcase_add_test(cases, contradicting_hash_ids_leak_nothing);
 	tcase_add_loop_test(cases, random_traces_keep_every_token_and_page, 0, 10);
