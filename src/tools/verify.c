@@ -48,6 +48,12 @@ static const struct {
 	[VERIFY_QSA_LOGICAL_POSITIONS] = {"qsa_logical_positions", sizeof(int64_t)},
 	[VERIFY_QSA_COMPRESSED_SLOTS] = {"qsa_compressed_slots", sizeof(int64_t)},
 	[VERIFY_PLE_HAS_INITIAL_STATE] = {"ple_has_initial_state", sizeof(bool)},
+	[VERIFY_CU_SEQLENS_K] = {"cu_seqlens_k", sizeof(int32_t)},
+	[VERIFY_NUM_CACHED_TOKENS] = {"num_cached_tokens", sizeof(int32_t)},
+	[VERIFY_SEQ_STARTS] = {"seq_starts", sizeof(int32_t)},
+	[VERIFY_PREFILL_KV_INDPTR] = {"prefill_kv_indptr", sizeof(int32_t)},
+	[VERIFY_CU_SEQLEN_KS] = {"cu_seqlen_ks", sizeof(int32_t)},
+	[VERIFY_CU_SEQLEN_KE] = {"cu_seqlen_ke", sizeof(int32_t)},
 	SUB_BATCH(VERIFY_UB0, "ub0_"),
 	SUB_BATCH(VERIFY_UB1, "ub1_"),
 };
@@ -124,9 +130,25 @@ static bool is_present(const struct verify_shape *shape, enum verify_array array
 	case VERIFY_QSA_COMPRESSED_SLOTS:
 	case VERIFY_PLE_HAS_INITIAL_STATE:
 		return shape->qsa_ratio > 0;
+	case VERIFY_CU_SEQLENS_K:
+	case VERIFY_NUM_CACHED_TOKENS:
+	case VERIFY_SEQ_STARTS:
+	case VERIFY_PREFILL_KV_INDPTR:
+		return shape->prefill_tokens > 0;
+	case VERIFY_CU_SEQLEN_KS:
+	case VERIFY_CU_SEQLEN_KE:
+		return shape->prefill_tokens > 0 && shape->index_topk > 0;
 	default:
 		return true;
 	}
+}
+
+/* Tokens of the largest step. */
+static size_t token_capacity(const struct verify_shape *shape)
+{
+	const size_t decoded = (size_t)shape->max_requests * width(shape);
+
+	return decoded > shape->prefill_tokens ? decoded : shape->prefill_tokens;
 }
 
 static size_t capacity(const struct verify_shape *shape, enum verify_array array)
@@ -140,17 +162,20 @@ static size_t capacity(const struct verify_shape *shape, enum verify_array array
 	switch (array) {
 	case VERIFY_SLOT_MAPPING:
 	case VERIFY_POSITIONS:
-	case VERIFY_DCP_LOCAL_CONTEXT_LENS:
 	case VERIFY_BATCH_ID_PER_Q_TOKEN:
 	case VERIFY_QSA_TOKEN_TO_REQ:
 	case VERIFY_QSA_LOGICAL_POSITIONS:
 	case VERIFY_QSA_COMPRESSED_SLOTS:
+	case VERIFY_CU_SEQLEN_KS:
+	case VERIFY_CU_SEQLEN_KE:
+		return token_capacity(shape);
+	case VERIFY_DCP_LOCAL_CONTEXT_LENS:
 		return requests * width(shape);
 	case VERIFY_MROPE_POSITIONS:
-		return 3 * requests * width(shape);
+		return 3 * token_capacity(shape);
 	case VERIFY_INPUT_IDS:
 	case VERIFY_SPARSE_KV_INDPTR:
-		return requests * width(shape) + 1;
+		return token_capacity(shape) + 1;
 	case VERIFY_TARGET_LOGITS_INDICES:
 	case VERIFY_DRAFT_IDS:
 		return requests * shape->speculative_tokens;
@@ -159,6 +184,8 @@ static size_t capacity(const struct verify_shape *shape, enum verify_array array
 	case VERIFY_KV_INDPTR:
 	case VERIFY_CU_SEQLENS_Q:
 	case VERIFY_G_KV_INDPTR:
+	case VERIFY_CU_SEQLENS_K:
+	case VERIFY_PREFILL_KV_INDPTR:
 		return requests + 1;
 	case VERIFY_KV_INDICES:
 		return requests * shape->columns * (shape->block_size / shape->page_size);
@@ -171,6 +198,10 @@ size_t verify_element_count(const struct verify_image *image, enum verify_array 
 {
 	if (array == VERIFY_KV_INDICES)
 		return image->kv_indices_used;
+	if (array == VERIFY_PREFILL_KV_INDPTR)
+		return image->prefill_kv_indptr_used;
+	if (array >= VERIFY_CU_SEQLENS_K && array <= VERIFY_CU_SEQLEN_KE && !image->prefilled)
+		return 0;
 	if (array == VERIFY_UB0 + VERIFY_SUB_KV_INDICES)
 		return image->sub_kv_indices_used[0];
 	if (array == VERIFY_UB1 + VERIFY_SUB_KV_INDICES)
@@ -266,7 +297,7 @@ void verify_apply(struct verify_image *image, const struct scheduler_batch *batc
 		apply_positions(image, batch, graph_requests);
 }
 
-static void apply_sampling(struct verify_image *image, uint32_t num_requests,
+void verify_apply_sampling(struct verify_image *image, uint32_t num_requests,
 			   const struct verify_tokens *tokens)
 {
 	float *temperatures = image->arrays[VERIFY_TEMPERATURES];
@@ -296,7 +327,7 @@ void verify_apply_tokens(struct verify_image *image, const struct scheduler_batc
 	const uint32_t num_tokens = batch->num_requests * columns;
 	uint32_t drafts = 0;
 
-	apply_sampling(image, batch->num_requests, tokens);
+	verify_apply_sampling(image, batch->num_requests, tokens);
 	for (uint32_t token = 0; token < graph_requests * columns; token++)
 		input_ids[token] = token < num_tokens ? tokens->ids[token] : 0;
 	for (uint32_t row = 0; row <= graph_requests; row++)

@@ -46,6 +46,14 @@ enum verify_array {
 	VERIFY_QSA_LOGICAL_POSITIONS,
 	VERIFY_QSA_COMPRESSED_SLOTS,
 	VERIFY_PLE_HAS_INITIAL_STATE,
+	/* with prefills only, and as soon as the slot has had one: */
+	VERIFY_CU_SEQLENS_K,
+	VERIFY_NUM_CACHED_TOKENS,
+	VERIFY_SEQ_STARTS,
+	VERIFY_PREFILL_KV_INDPTR,
+	/* with sparse attention, too: */
+	VERIFY_CU_SEQLEN_KS,
+	VERIFY_CU_SEQLEN_KE,
 	/* with two-batch overlap only; each half has these, in the order of verify_sub_array: */
 	VERIFY_UB0,
 	VERIFY_UB1 = VERIFY_UB0 + 9,
@@ -79,6 +87,7 @@ struct verify_shape {
 	uint32_t dcp_interleave; /* tokens in a row that a rank gets; 0: 1 */
 	uint32_t index_topk;     /* most tokens that one sees (with MLA); 0: all */
 	uint32_t qsa_ratio;      /* tokens to a compressed one; 0: neither QSA nor PLE */
+	uint32_t prefill_tokens; /* most of a prefill forward; 0: there are none */
 };
 
 /* The tokens of a step with speculative ones; width = 1 + speculative_tokens. */
@@ -95,6 +104,8 @@ struct verify_image {
 	void *arrays[VERIFY_ARRAYS];
 	size_t kv_indices_used; /* entries that any step so far has written */
 	size_t sub_kv_indices_used[2];
+	bool prefilled;                /* a prefill has been applied */
+	size_t prefill_kv_indptr_used; /* as kv_indices_used */
 };
 
 struct verify_mismatch {
@@ -110,7 +121,10 @@ const char *verify_array_name(enum verify_array array);
 /* 8 for int64 arrays, 4 for int32 and float arrays, whose bits are compared, 1 for truth values. */
 size_t verify_element_size(enum verify_array array);
 
-/* Elements to read back and compare: the whole array, of kv_indices the part ever written. */
+/*
+ * Elements to read back and compare: the whole array, of kv_indices and a prefill's kv_indptr the
+ * part ever written.
+ */
 size_t verify_element_count(const struct verify_image *image, enum verify_array array);
 
 /* All arrays zeroed. False: out of memory. */
@@ -127,6 +141,10 @@ void verify_apply(struct verify_image *image, const struct scheduler_batch *batc
 /* The same for the tokens of a step. */
 void verify_apply_tokens(struct verify_image *image, const struct scheduler_batch *batch,
 			 const struct verify_tokens *tokens, uint32_t graph_requests);
+
+/* The sampling parameters among these. */
+void verify_apply_sampling(struct verify_image *image, uint32_t num_requests,
+			   const struct verify_tokens *tokens);
 
 /*
  * The same for what the attention reads beside that: MLA's, MRoPE's, QSA's, and those of
