@@ -2,9 +2,9 @@
 /* Allocating, freeing, mapping and registering memory. */
 #include "allocations.h"
 
+#include "host_memory.h"
 #include "newer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -288,24 +288,6 @@ HSAKMT_STATUS hsaKmtUnmapMemoryToGPU(void *MemoryAddress)
 	return status;
 }
 
-/* The driver pins what is registered, which fails where the program has no memory. */
-static bool host_memory_exists(uint64_t begin, uint64_t size)
-{
-	const uint64_t mask = SOFTGPU_PAGE - 1;
-	const uint64_t end = (begin + size + mask) & ~mask;
-	unsigned char residency[256];
-
-	for (uint64_t at = begin & ~mask; at < end;) {
-		const uint64_t step = sizeof(residency) * SOFTGPU_PAGE;
-		const uint64_t length = end - at < step ? end - at : step;
-
-		if (mincore((void *)(uintptr_t)at, length, residency) != 0 && errno == ENOMEM)
-			return false;
-		at += length;
-	}
-	return true;
-}
-
 static HSAKMT_STATUS add_registration(uint64_t address, uint64_t size, HsaMemFlags flags)
 {
 	struct softgpu_allocation *user = softgpu_registration_at(address);
@@ -319,7 +301,8 @@ static HSAKMT_STATUS add_registration(uint64_t address, uint64_t size, HsaMemFla
 	}
 	if (allocation && allocation->host_offset != 0) /* the host has no access to it */
 		return HSAKMT_STATUS_INVALID_PARAMETER;
-	if (!host_memory_exists(address, size))
+	/* The driver pins it, which fails where the program itself has no such access. */
+	if (!softgpu_host_memory_allows(address, size, !flags.ui32.ReadOnly))
 		return HSAKMT_STATUS_INVALID_PARAMETER;
 	user = calloc(1, sizeof(*user));
 	if (!user)
