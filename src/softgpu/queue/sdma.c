@@ -12,15 +12,16 @@ static enum softgpu_step fetch_and_execute(struct softgpu_sdma *sdma)
 	const uint64_t mask = sdma->size / sizeof(uint32_t) - 1;
 	const uint64_t first = sdma->next / sizeof(uint32_t);
 	uint32_t packet[SOFTGPU_SDMA_LONGEST_PACKET];
-	const uint32_t length = softgpu_sdma_packet_length(sdma->ring[first & mask]);
+	const uint32_t header = sdma->ring[first & mask];
+	const uint32_t length = softgpu_sdma_packet_length(header);
 	enum softgpu_step result;
 
 	if (length == 0 || length * sizeof(uint32_t) > sdma->announced - sdma->next) {
-		softgpu_message("SDMA queue %" PRIu32 ": %s packet 0x%08" PRIx32 " at byte %" PRIu64
-				"; the queue stops",
+		softgpu_message("SDMA queue %" PRIu32 ": %s packet 0x%08" PRIx32
+				" (%s) at byte %" PRIu64 "; the queue stops",
 				sdma->queue->parameters.number,
-				length == 0 ? "unknown" : "incomplete", sdma->ring[first & mask],
-				sdma->next);
+				length == 0 ? "unknown" : "incomplete", header,
+				softgpu_sdma_operation_name(header), sdma->next);
 		return SOFTGPU_STEP_HALTED;
 	}
 	/* A packet may begin at the end of the ring and go on at its start. */

@@ -20,8 +20,10 @@ struct softgpu_sdma {
 
 /* Dwords of a packet by its first dword; 0: the packet is not known. */
 uint32_t softgpu_sdma_packet_length(uint32_t header);
+/* COPY, FENCE, ... also of packets that are not known; "other" if there is no such operation. */
+const char *softgpu_sdma_operation_name(uint32_t header);
 /*
- * Executes one packet. PROGRESS: done. POLL: its condition is not met, execute it again later.
+ * Executes one known packet. PROGRESS: done. POLL: its condition is not met, execute it again later.
  * HALTED: it failed, which has been reported.
  */
 enum softgpu_step softgpu_sdma_execute(struct softgpu_sdma *sdma, const uint32_t *packet);

@@ -8,24 +8,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum operation {
-	OPERATION_NOP = 0,
-	OPERATION_COPY = 1,
-	OPERATION_FENCE = 5,
-	OPERATION_TRAP = 6,
-	OPERATION_POLL = 8,
-	OPERATION_ATOMIC = 10,
-	OPERATION_FILL = 11,
-	OPERATION_TIMESTAMP = 13,
-};
-
-#define COPY_LINEAR	 0
-#define COPY_RECTANGLE	 4
-#define TIMESTAMP_GLOBAL 2
-#define ATOMIC_ADD_64	 47
-
 /* Bytes are copied in pieces: neither stop nor eviction of a queue waits for a long copy. */
 #define PIECE (UINT64_C(1) << 20)
+
+#define NOP_COUNT_MASK 0x3fff0000
+#define RETRY_FOREVER  0xfff
 
 static uint64_t quad(const uint32_t *low)
 {
@@ -46,32 +33,6 @@ static enum softgpu_step unknown(struct softgpu_sdma *sdma, uint32_t header, con
 			" with unknown %s; the queue stops",
 			sdma->queue->parameters.number, header, what);
 	return SOFTGPU_STEP_HALTED;
-}
-
-uint32_t softgpu_sdma_packet_length(uint32_t header)
-{
-	const uint32_t operation = header & 0xff, detail = header >> 8 & 0xff;
-
-	switch (operation) {
-	case OPERATION_NOP:
-		return 1 + (header >> 16 & 0x3fff); /* dwords to be passed over */
-	case OPERATION_COPY:
-		return detail == COPY_LINEAR ? 7 : detail == COPY_RECTANGLE ? 13 : 0;
-	case OPERATION_FENCE:
-		return 4;
-	case OPERATION_TRAP:
-		return 2;
-	case OPERATION_POLL:
-		return 6;
-	case OPERATION_ATOMIC:
-		return 8;
-	case OPERATION_FILL:
-		return 5;
-	case OPERATION_TIMESTAMP:
-		return detail == TIMESTAMP_GLOBAL ? 3 : 0;
-	default:
-		return 0;
-	}
 }
 
 static enum softgpu_step copy_bytes(struct softgpu_sdma *sdma, uint64_t to, uint64_t from,
@@ -101,10 +62,18 @@ static enum softgpu_step copy_bytes(struct softgpu_sdma *sdma, uint64_t to, uint
 	return SOFTGPU_STEP_PROGRESS;
 }
 
+static enum softgpu_step do_nothing(struct softgpu_sdma *sdma, const uint32_t *packet)
+{
+	(void)sdma;
+	(void)packet;
+	return SOFTGPU_STEP_PROGRESS;
+}
+
 static enum softgpu_step copy_linear(struct softgpu_sdma *sdma, const uint32_t *packet)
 {
-	return copy_bytes(sdma, quad(&packet[5]), quad(&packet[3]),
-			  (uint64_t)(packet[1] & 0x3fffffff) + 1);
+	if (packet[1] >> 30 != 0 || packet[2] != 0)
+		return unknown(sdma, packet[0], "parameters of a copy");
+	return copy_bytes(sdma, quad(&packet[5]), quad(&packet[3]), (uint64_t)packet[1] + 1);
 }
 
 struct rectangle_side {
@@ -133,6 +102,8 @@ static enum softgpu_step copy_rectangle(struct softgpu_sdma *sdma, const uint32_
 	const uint64_t width = (uint64_t)((packet[11] & 0x3fff) + 1) << shift;
 	const uint32_t height = (packet[11] >> 16 & 0x3fff) + 1, depth = (packet[12] & 0x7ff) + 1;
 
+	if (shift > 4 || packet[12] >> 11 != 0)
+		return unknown(sdma, packet[0], "parameters of a copy");
 	for (uint32_t z = 0; z < depth; z++) {
 		for (uint32_t y = 0; y < height; y++) {
 			const enum softgpu_step result = copy_bytes(
@@ -148,16 +119,14 @@ static enum softgpu_step copy_rectangle(struct softgpu_sdma *sdma, const uint32_
 
 static enum softgpu_step fill(struct softgpu_sdma *sdma, const uint32_t *packet)
 {
-	const unsigned int unit = 1U << (packet[0] >> 30); /* bytes of one value */
-	uint64_t address = quad(&packet[1]);
-	uint64_t count = (uint64_t)(packet[4] & 0x3fffff) + 1;
 	const uint8_t *value = (const uint8_t *)&packet[3];
+	uint64_t address = quad(&packet[1]);
+	/* The packet has the number of bytes before the last value. */
+	uint64_t count = (uint64_t)packet[4] + sizeof(packet[3]);
 	unsigned int phase = 0;
 
-	if (unit == 8)
-		return unknown(sdma, packet[0], "fill size");
-	/* For whole values the count is that of the bytes before the last value, plus one. */
-	count = (count + unit - 1) / unit * unit;
+	if (packet[4] >> 22 != 0 || packet[4] % sizeof(packet[3]) != 0)
+		return unknown(sdma, packet[0], "count of a fill");
 	while (count != 0) {
 		uint64_t length;
 		uint8_t *target = softgpu_access_span(sdma->access, address, true, &length);
@@ -166,7 +135,7 @@ static enum softgpu_step fill(struct softgpu_sdma *sdma, const uint32_t *packet)
 			return fault(sdma, address, true);
 		if (length > count)
 			length = count;
-		for (uint64_t i = 0; i < length; i++, phase = (phase + 1) % unit)
+		for (uint64_t i = 0; i < length; i++, phase = (phase + 1) % sizeof(packet[3]))
 			target[i] = value[phase];
 		address += length;
 		count -= length;
@@ -188,14 +157,18 @@ static enum softgpu_step write_fence(struct softgpu_sdma *sdma, const uint32_t *
 	return SOFTGPU_STEP_PROGRESS;
 }
 
-static enum softgpu_step run_atomic(struct softgpu_sdma *sdma, const uint32_t *packet)
+static enum softgpu_step interrupt(struct softgpu_sdma *sdma, const uint32_t *packet)
+{
+	sdma->gpu->services->set_event(sdma->gpu->services_context, packet[1] & 0xfffffff);
+	return SOFTGPU_STEP_PROGRESS;
+}
+
+static enum softgpu_step add_64(struct softgpu_sdma *sdma, const uint32_t *packet)
 {
 	const uint64_t address = quad(&packet[1]);
 	_Atomic uint64_t *target =
 		softgpu_access_object(sdma->access, address, sizeof(*target), true);
 
-	if (packet[0] >> 25 != ATOMIC_ADD_64)
-		return unknown(sdma, packet[0], "atomic operation");
 	if (!target)
 		return fault(sdma, address, true);
 	/* Release: pairs with the acquire of whoever waits for the signal. */
@@ -224,6 +197,18 @@ static bool compare(unsigned int function, uint32_t value, uint32_t reference)
 	}
 }
 
+/*
+ * The runtime flushes the host data path, which has no cache here, by the poll of a register that
+ * is none. No other one is polled.
+ */
+static enum softgpu_step flush_host_data(struct softgpu_sdma *sdma, const uint32_t *packet)
+{
+	if (packet[1] != 0 || packet[2] != 0x80000000 || packet[3] != 0 || packet[4] != 0 ||
+	    packet[5] != 0)
+		return unknown(sdma, packet[0], "register");
+	return SOFTGPU_STEP_PROGRESS;
+}
+
 static enum softgpu_step poll_memory(struct softgpu_sdma *sdma, const uint32_t *packet)
 {
 	const uint64_t address = quad(&packet[1]);
@@ -231,11 +216,10 @@ static enum softgpu_step poll_memory(struct softgpu_sdma *sdma, const uint32_t *
 	const _Atomic uint32_t *source;
 	uint32_t value;
 
-	/* Polling a register is the flush of the host data path, which has no cache here. */
-	if (!(packet[0] >> 31))
-		return SOFTGPU_STEP_PROGRESS;
 	if (function == 7)
 		return unknown(sdma, packet[0], "comparison");
+	if ((packet[5] >> 16 & 0xfff) != RETRY_FOREVER)
+		return unknown(sdma, packet[0], "number of retries");
 	source = softgpu_access_object(sdma->access, address, sizeof(*source), false);
 	if (!source)
 		return fault(sdma, address, false);
@@ -257,28 +241,60 @@ static enum softgpu_step write_timestamp(struct softgpu_sdma *sdma, const uint32
 	return SOFTGPU_STEP_PROGRESS;
 }
 
+/*
+ * Operation, sub-operation and options of the headers that the runtime sends. Other options, as
+ * copies backwards or to two targets and atomics that are repeated, are other packets.
+ */
+static const struct known_packet {
+	const char *name;
+	uint32_t variable; /* bits of the header that may be anything */
+	uint32_t header;   /* the other bits */
+	uint32_t length;   /* dwords */
+	enum softgpu_step (*execute)(struct softgpu_sdma *sdma, const uint32_t *packet);
+} known_packets[] = {
+	{"NOP", NOP_COUNT_MASK, 0, 1, do_nothing},
+	{"COPY", 0, 1 | 0 << 8, 7, copy_linear},
+	{"COPY", 7U << 29, 1 | 4 << 8, 13, copy_rectangle},
+	{"FENCE", 0, 5, 4, write_fence},
+	{"TRAP", 0, 6, 2, interrupt},
+	{"POLL", 0, 8, 6, flush_host_data},
+	{"POLL", 7U << 28, 8 | 1U << 31, 6, poll_memory},
+	{"ATOMIC", 0, 10 | 47U << 25, 8, add_64},
+	{"FILL", 0, 11 | 2U << 30, 5, fill}, /* of dwords */
+	{"TIMESTAMP", 0, 13 | 2 << 8, 3, write_timestamp},
+};
+
+#define KNOWN_PACKETS (sizeof(known_packets) / sizeof(known_packets[0]))
+
+static const struct known_packet *find(uint32_t header)
+{
+	for (size_t i = 0; i < KNOWN_PACKETS; i++) {
+		if ((header & ~known_packets[i].variable) == known_packets[i].header)
+			return &known_packets[i];
+	}
+	return NULL;
+}
+
+uint32_t softgpu_sdma_packet_length(uint32_t header)
+{
+	const struct known_packet *known = find(header);
+
+	if (!known)
+		return 0;
+	/* A NOP says how many dwords behind it are to be passed over. */
+	return known->length + ((header & 0xff) == 0 ? header >> 16 : 0);
+}
+
+const char *softgpu_sdma_operation_name(uint32_t header)
+{
+	for (size_t i = 0; i < KNOWN_PACKETS; i++) {
+		if ((header & 0xff) == (known_packets[i].header & 0xff))
+			return known_packets[i].name;
+	}
+	return "other";
+}
+
 enum softgpu_step softgpu_sdma_execute(struct softgpu_sdma *sdma, const uint32_t *packet)
 {
-	switch (packet[0] & 0xff) {
-	case OPERATION_NOP:
-		return SOFTGPU_STEP_PROGRESS;
-	case OPERATION_COPY:
-		return (packet[0] >> 8 & 0xff) == COPY_LINEAR ? copy_linear(sdma, packet)
-							      : copy_rectangle(sdma, packet);
-	case OPERATION_FENCE:
-		return write_fence(sdma, packet);
-	case OPERATION_TRAP:
-		sdma->gpu->services->set_event(sdma->gpu->services_context, packet[1] & 0xfffffff);
-		return SOFTGPU_STEP_PROGRESS;
-	case OPERATION_POLL:
-		return poll_memory(sdma, packet);
-	case OPERATION_ATOMIC:
-		return run_atomic(sdma, packet);
-	case OPERATION_FILL:
-		return fill(sdma, packet);
-	case OPERATION_TIMESTAMP:
-		return write_timestamp(sdma, packet);
-	default:
-		return unknown(sdma, packet[0], "operation");
-	}
+	return find(packet[0])->execute(sdma, packet);
 }
