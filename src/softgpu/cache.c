@@ -2,6 +2,8 @@
 /* The cache model: lines, the agent's view, acquires and releases. */
 #include "cache.h"
 
+#include "host_guard.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,12 +257,12 @@ void softgpu_cache_release(struct softgpu_cache *cache, enum softgpu_scope scope
 {
 	if (scope == SOFTGPU_SCOPE_NONE)
 		return;
-	pthread_mutex_lock(&cache->lock);
+	softgpu_host_guard_lock(&cache->lock);
 	for (uint32_t i = 0; i < cache->l2_count; i++)
 		sweep(cache, &cache->l2[i], release_to_agent, NULL);
 	if (scope == SOFTGPU_SCOPE_SYSTEM)
 		sweep(cache, &cache->agent, release_to_memory, NULL);
-	pthread_mutex_unlock(&cache->lock);
+	softgpu_host_guard_unlock(&cache->lock);
 }
 
 /* The part of an access that lies in one line. */
@@ -305,7 +307,7 @@ bool softgpu_cache_read(struct softgpu_cache *cache, uint32_t l2, uint64_t addre
 	uint8_t *out = data;
 	bool done = true;
 
-	pthread_mutex_lock(&cache->lock);
+	softgpu_host_guard_lock(&cache->lock);
 	while (size > 0 && done) {
 		const unsigned int offset = address % LINE_SIZE;
 		const size_t part = part_in_line(address, size);
@@ -321,7 +323,7 @@ bool softgpu_cache_read(struct softgpu_cache *cache, uint32_t l2, uint64_t addre
 		out += part;
 		size -= part;
 	}
-	pthread_mutex_unlock(&cache->lock);
+	softgpu_host_guard_unlock(&cache->lock);
 	return done;
 }
 
@@ -354,7 +356,7 @@ bool softgpu_cache_write(struct softgpu_cache *cache, uint32_t l2, uint64_t addr
 
 void softgpu_cache_bypass(struct softgpu_cache *cache, uint64_t address, uint8_t *host, size_t size)
 {
-	pthread_mutex_lock(&cache->lock);
+	softgpu_host_guard_lock(&cache->lock);
 	while (size > 0) {
 		const unsigned int offset = address % LINE_SIZE;
 		const size_t part = part_in_line(address, size);
@@ -376,7 +378,7 @@ void softgpu_cache_bypass(struct softgpu_cache *cache, uint64_t address, uint8_t
 		host += part;
 		size -= part;
 	}
-	pthread_mutex_unlock(&cache->lock);
+	softgpu_host_guard_unlock(&cache->lock);
 }
 
 struct interval {

@@ -120,6 +120,9 @@ enum softgpu_run_result softgpu_workgroup_run(struct softgpu_workgroup *workgrou
 					      struct softgpu_instruction_cache *cache,
 					      uint64_t instruction_budget,
 					      struct softgpu_fault *fault);
+/* Fills the fault of a run that was left in an access to the host address `address`. */
+void softgpu_workgroup_host_fault(const struct softgpu_workgroup *workgroup, uint64_t address,
+				  struct softgpu_fault *fault);
 /* Wave instructions run so far. */
 uint64_t softgpu_workgroup_instructions(const struct softgpu_workgroup *workgroup);
 /* May be called at any time between runs: a workgroup that never ends is aborted so. */

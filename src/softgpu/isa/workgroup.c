@@ -185,6 +185,7 @@ enum softgpu_run_result softgpu_workgroup_run(struct softgpu_workgroup *workgrou
 				wave->state = SOFTGPU_WAVE_RUNNING;
 			if (wave->state != SOFTGPU_WAVE_RUNNING)
 				continue;
+			workgroup->running = i;
 			ran = softgpu_wave_run(wave, cache, WAVE_SLICE);
 			spent += ran;
 			workgroup->instructions += ran;
@@ -199,4 +200,17 @@ enum softgpu_run_result softgpu_workgroup_run(struct softgpu_workgroup *workgrou
 			return SOFTGPU_RUN_DONE;
 	}
 	return SOFTGPU_RUN_YIELDED;
+}
+
+void softgpu_workgroup_host_fault(const struct softgpu_workgroup *workgroup, uint64_t address,
+				  struct softgpu_fault *fault)
+{
+	const uint64_t pc = workgroup->waves[workgroup->running].pc;
+
+	softgpu_fault_set(fault, SOFTGPU_FAULT_MEMORY,
+			  "kernel 0x%" PRIx64 ": before pc 0x%" PRIx64 ": host memory at 0x%" PRIx64
+			  " is not there, or not accessible",
+			  workgroup->kernel->dispatch.kernel_object, pc, address);
+	fault->pc = pc;
+	fault->address = address;
 }

@@ -13,6 +13,7 @@ struct softgpu_workgroup {
 	struct softgpu_wave *waves;
 	uint32_t wave_count;
 	uint32_t waves_ended;
+	uint32_t running; /* the wave that runs, or has run last */
 	uint8_t *lds;
 	uint32_t lds_size;
 	void *registers; /* vector registers of all waves */

@@ -2,6 +2,7 @@
 /* Execution of the SDMA packets of gfx9: copies, fills, fences, atomics, polls, interrupts. */
 #include "sdma.h"
 
+#include "../host_guard.h"
 #include "../message.h"
 #include "clock.h"
 
@@ -24,6 +25,15 @@ static enum softgpu_step fault(struct softgpu_sdma *sdma, uint64_t address, bool
 	softgpu_message("SDMA queue %" PRIu32 ": memory fault: %s of 0x%" PRIx64,
 			sdma->queue->parameters.number, write ? "write" : "read", address);
 	softgpu_eviction_report(sdma->queue, address, write);
+	return SOFTGPU_STEP_HALTED;
+}
+
+static enum softgpu_step host_fault(struct softgpu_sdma *sdma, uint64_t address)
+{
+	softgpu_message("SDMA queue %" PRIu32 ": memory fault: host memory at 0x%" PRIx64
+			" is not there, or not accessible",
+			sdma->queue->parameters.number, address);
+	softgpu_eviction_report(sdma->queue, address, false);
 	return SOFTGPU_STEP_HALTED;
 }
 
@@ -296,5 +306,12 @@ const char *softgpu_sdma_operation_name(uint32_t header)
 
 enum softgpu_step softgpu_sdma_execute(struct softgpu_sdma *sdma, const uint32_t *packet)
 {
-	return find(packet[0])->execute(sdma, packet);
+	enum softgpu_step result;
+	sigjmp_buf landing;
+
+	if (!softgpu_host_guard_enter(&landing))
+		return host_fault(sdma, softgpu_host_guard_land());
+	result = find(packet[0])->execute(sdma, packet);
+	softgpu_host_guard_leave();
+	return result;
 }

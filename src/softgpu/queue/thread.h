@@ -6,7 +6,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Starts a thread on which no signal handler of the program runs. False: there is none to have. */
+/*
+ * Starts a thread on which no signal handler of the program runs, but for those of invalid accesses
+ * (../host_guard.h). False: there is none to have.
+ */
 bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*function)(void *),
 			  void *argument);
 

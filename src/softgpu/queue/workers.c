@@ -5,6 +5,7 @@
 #include "thread.h"
 
 #include "../cache.h"
+#include "../host_guard.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -204,6 +205,22 @@ static bool pick(struct softgpu_workers *workers, struct slice *slice)
 	return false;
 }
 
+static enum softgpu_run_result run_workgroup(struct softgpu_workgroup *workgroup,
+					     struct softgpu_instruction_cache *cache,
+					     struct softgpu_fault *fault)
+{
+	enum softgpu_run_result result;
+	sigjmp_buf landing;
+
+	if (!softgpu_host_guard_enter(&landing)) {
+		softgpu_workgroup_host_fault(workgroup, softgpu_host_guard_land(), fault);
+		return SOFTGPU_RUN_FAULTED;
+	}
+	result = softgpu_workgroup_run(workgroup, cache, SLICE_INSTRUCTIONS, fault);
+	softgpu_host_guard_leave();
+	return result;
+}
+
 bool softgpu_workers_run_slice(struct softgpu_workers *workers,
 			       struct softgpu_instruction_cache *cache)
 {
@@ -224,8 +241,7 @@ bool softgpu_workers_run_slice(struct softgpu_workers *workers,
 	if (!slice.resident)
 		slice.resident = start_workgroup(grid, slice.index, slice.scratch_slot, &fault);
 	if (slice.resident)
-		result = softgpu_workgroup_run(slice.resident->workgroup, cache, SLICE_INSTRUCTIONS,
-					       &fault);
+		result = run_workgroup(slice.resident->workgroup, cache, &fault);
 	if (slice.resident && result != SOFTGPU_RUN_YIELDED) {
 		softgpu_workgroup_destroy(slice.resident->workgroup);
 		free(slice.resident);

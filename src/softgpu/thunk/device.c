@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include "../cache.h"
+#include "../host_guard.h"
 #include "../message.h"
 #include "topology.h"
 
@@ -92,6 +93,7 @@ static void close_device(struct softgpu_device *device)
 	softgpu_events_close();
 	softgpu_allocations_close(device);
 	close_gpus(device, device->options.gpus);
+	softgpu_host_guard_remove();
 	free(device);
 }
 
@@ -161,6 +163,7 @@ HSAKMT_STATUS hsaKmtOpenKFD(void)
 		fork_handled = pthread_atfork(NULL, NULL, abandon) == 0;
 	status = create_device(&device);
 	if (status == HSAKMT_STATUS_SUCCESS) {
+		softgpu_host_guard_install();
 		open_count = 1;
 		/* Release: pairs with softgpu_device(). */
 		atomic_store_explicit(&open_device, device, memory_order_release);
