@@ -53,7 +53,8 @@ static double fraction_done(const struct scheduler_counts *counts, uint64_t step
 /* Where the steps go: this process's GPU, or workers with one each. */
 struct target {
 	struct replay_session session;
-	struct workers *workers; /* NULL: none */
+	struct prefill_chunks chunks; /* for a session with prefills */
+	struct workers *workers;      /* NULL: none */
 };
 
 static int run_step(struct target *target, const struct scheduler_batch *batch, uint64_t step,
@@ -70,18 +71,30 @@ static int run_step(struct target *target, const struct scheduler_batch *batch, 
 	return workers_step(target->workers, batch, step, error);
 }
 
+static int run_prefill(struct target *target, const struct scheduler_batch *batch,
+		       struct tool_error *error)
+{
+	prefill_chunks_begin(&target->chunks, batch);
+	return replay_session_prefill(&target->session, &target->chunks, error);
+}
+
 static int run_steps(struct target *target, struct scheduler *scheduler,
 		     const struct replay_options *options, struct report *report,
 		     struct progress *progress, struct tool_error *error)
 {
 	const struct scheduler_counts *counts = scheduler_counts(scheduler);
 	struct scheduler_batch batch;
-	int status;
+	enum scheduler_step status;
 
 	while ((status = scheduler_schedule(scheduler, &batch)) > 0) {
 		if (options->steps != 0 && counts->decode_steps == options->steps) {
 			report->stopped_early = true;
 			break;
+		}
+		if (status == SCHEDULER_PREFILL) {
+			if (run_prefill(target, &batch, error) < 0)
+				return -1;
+			continue;
 		}
 		if (run_step(target, &batch, counts->decode_steps + 1, report,
 			     (uint32_t)options->max_num_seqs, error) < 0)
@@ -91,7 +104,7 @@ static int run_steps(struct target *target, struct scheduler *scheduler,
 				counts->decode_steps);
 	}
 	report->scheduled = *counts;
-	if (status < 0) {
+	if (status == SCHEDULER_NO_MEMORY) {
 		tool_error_set(error, "out of memory for the scheduler");
 		return -1;
 	}
@@ -129,6 +142,7 @@ static int open_target(struct target *target, const struct replay_options *optio
 			.num_pages = (uint32_t)options->num_pages,
 			.max_model_len = (uint32_t)options->max_model_len,
 			.speculative_tokens = (uint32_t)options->speculative,
+			.prefill_tokens = (uint32_t)options->prefill_tokens,
 			.attention = {
 				.mla = options->mla,
 				.dcp_size = (uint32_t)options->dcp_size,
@@ -148,6 +162,12 @@ static int open_target(struct target *target, const struct replay_options *optio
 		target->workers = workers_start(&settings, error);
 		return target->workers == NULL ? -1 : 0;
 	}
+	if (options->prefill &&
+	    !prefill_chunks_create(&target->chunks, (uint32_t)options->max_num_seqs,
+				   (uint32_t)options->prefill_tokens)) {
+		tool_error_set(error, "out of memory for the prefills");
+		return -1;
+	}
 	target->session.gpu = replay_gpu_create(&settings.gpu, error);
 	if (target->session.gpu == NULL)
 		return -1;
@@ -160,6 +180,7 @@ static void close_target(struct target *target)
 {
 	workers_destroy(target->workers);
 	replay_gpu_destroy(target->session.gpu);
+	prefill_chunks_destroy(&target->chunks);
 }
 
 static int finish_output(const char *what, struct tool_error *error)
@@ -192,6 +213,7 @@ static int replay(const struct replay_options *options, const struct trace *trac
 		.max_model_len = (uint32_t)options->max_model_len,
 		.speculative_tokens = (uint32_t)options->speculative,
 		.step_us = (int64_t)options->step_ms * 1000,
+		.prefills = options->prefill,
 	};
 	struct report report = {
 		.source = source,
@@ -206,6 +228,7 @@ static int replay(const struct replay_options *options, const struct trace *trac
 		.dcp_interleave = options->dcp_interleave,
 		.index_topk = options->index_topk,
 		.qsa_ratio = options->qsa_ratio,
+		.prefill = {.published = options->prefill, .max_tokens = options->prefill_tokens},
 		.verified = options->verify,
 	};
 	struct scheduler *scheduler = scheduler_create(&scheduler_settings, trace);

@@ -2,43 +2,15 @@
 /* Set-up of the GPU side, and one decode step on it. */
 #include "config.h"
 
-#include "replay_gpu.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "progress.h"
+#include "replay_gpu_state.h"
 #include "speculation.h"
 
-/* Captured batch sizes, as serving engines choose them: 1, 2, 4, 8, then every 16. */
-#define MAX_CAPTURED_SIZES (4 + 1024 / 16 + 1)
-
-struct replay_slot {
-	struct verify_image expected;
-	uint64_t unverified_step; /* 0: none */
-};
-
-struct replay_gpu {
-	struct replay_gpu_settings settings;
-	h2d_device_t *device;
-	h2d_stream_t *stream;
-	h2d_runner_t *runner;
-	char description[160];
-	uint32_t captured_sizes[MAX_CAPTURED_SIZES];
-	uint32_t num_captured_sizes;
-	h2d_graph_t **graphs;      /* [slots][num_captured_sizes] */
-	struct replay_slot *slots; /* [slots], with verify only */
-	struct verify_image found;
-	struct speculation *speculation; /* NULL: none */
-	struct replay_group groups[REPLAY_GROUPS];
-	int64_t *mrope_deltas; /* [max_num_seqs], of one step */
-	h2d_publication_totals_t set_up_totals; /* what the initial uploads took */
-	uint64_t launches;
-	uint64_t dispatches;
-};
-
-static int library_error(struct tool_error *error, const char *what, h2d_status_t status)
+int replay_gpu_library_error(struct tool_error *error, const char *what, h2d_status_t status)
 {
 	tool_error_set(error, "%s: %s (%s)", what, h2d_error_message(), h2d_status_string(status));
 	return -1;
@@ -74,23 +46,32 @@ static int open_device(struct replay_gpu *gpu, struct tool_error *error)
 	h2d_status_t status = h2d_device_count(&devices);
 
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "no GPU (without an AMD one, use softgpu)", status);
+		return replay_gpu_library_error(error, "no GPU (without an AMD one, use softgpu)",
+						status);
 	if (devices == 0) {
 		tool_error_set(error, "no GPU (without an AMD one, use softgpu)");
 		return -1;
 	}
 	status = h2d_device_open(0, &gpu->device);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot open the GPU", status);
+		return replay_gpu_library_error(error, "cannot open the GPU", status);
 	status = h2d_device_get_info(gpu->device, &info);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot describe the GPU", status);
+		return replay_gpu_library_error(error, "cannot describe the GPU", status);
 	snprintf(gpu->description, sizeof(gpu->description), "%s (%s)", info.product_name,
 		 info.isa);
 	status = h2d_stream_create(gpu->device, NULL, &gpu->stream);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot make a stream", status);
+		return replay_gpu_library_error(error, "cannot make a stream", status);
 	return 0;
+}
+
+/* Of the largest forward; 0: a decode of all requests. */
+static uint32_t max_tokens(const struct replay_gpu_settings *settings)
+{
+	const uint32_t decoded = settings->max_num_seqs * (1 + settings->speculative_tokens);
+
+	return settings->prefill_tokens > decoded ? settings->prefill_tokens : 0;
 }
 
 static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
@@ -103,6 +84,7 @@ static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
 		.block_size = settings->block_size,
 		.page_size = settings->page_size,
 		.max_model_length = settings->max_model_len + settings->speculative_tokens,
+		.max_tokens = max_tokens(settings),
 		.num_pages = settings->num_pages,
 		.captured_batch_sizes = gpu->captured_sizes,
 		.num_captured_batch_sizes = gpu->num_captured_sizes,
@@ -116,7 +98,7 @@ static int create_runner(struct replay_gpu *gpu, struct tool_error *error)
 	status = h2d_runner_create(gpu->device, &options, &gpu->runner);
 
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot make the runner", status);
+		return replay_gpu_library_error(error, "cannot make the runner", status);
 	return 0;
 }
 
@@ -134,6 +116,26 @@ static int create_speculation(struct replay_gpu *gpu, struct tool_error *error)
 	if (gpu->speculation == NULL) {
 		tool_error_set(error, "cannot make what stands in for the model: %s",
 			       h2d_error_message());
+		return -1;
+	}
+	return 0;
+}
+
+static int create_prefill(struct replay_gpu *gpu, struct tool_error *error)
+{
+	const struct prefill_settings settings = {
+		.max_requests = gpu->settings.max_num_seqs,
+		.max_tokens = gpu->settings.prefill_tokens,
+		.max_model_len = gpu->settings.max_model_len,
+		.token_inputs = gpu->speculation != NULL,
+		.mrope = gpu->settings.attention.mrope,
+	};
+
+	if (settings.max_tokens == 0)
+		return 0;
+	gpu->prefill = prefill_create(&settings);
+	if (gpu->prefill == NULL) {
+		tool_error_set(error, "out of memory for the prefills");
 		return -1;
 	}
 	return 0;
@@ -162,14 +164,14 @@ static int record_graph(struct replay_gpu *gpu, uint32_t slot, uint32_t graph_re
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_graph_end_capture(gpu->stream, graph);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot record the graph", status);
+		return replay_gpu_library_error(error, "cannot record the graph", status);
 	return 0;
 }
 
 static int record_graphs(struct replay_gpu *gpu, struct tool_error *error)
 {
-	gpu->graphs = calloc((size_t)gpu->settings.slots * gpu->num_captured_sizes,
-			     sizeof(*gpu->graphs));
+	gpu->graphs =
+		calloc((size_t)gpu->settings.slots * gpu->num_captured_sizes, sizeof(*gpu->graphs));
 	if (gpu->graphs == NULL) {
 		tool_error_set(error, "out of memory for the graphs");
 		return -1;
@@ -207,8 +209,11 @@ static h2d_status_t token_addresses(const struct replay_gpu *gpu, uint32_t slot,
 static h2d_status_t device_addresses(const struct replay_gpu *gpu, uint32_t slot,
 				     const void *addresses[])
 {
-	h2d_status_t status =
-		attention_addresses(&gpu->settings.attention, gpu->runner, slot, addresses);
+	h2d_status_t status;
+
+	memcpy(addresses, gpu->slots[slot].prefill_addresses,
+	       sizeof(gpu->slots[slot].prefill_addresses));
+	status = attention_addresses(&gpu->settings.attention, gpu->runner, slot, addresses);
 
 	if (status == H2D_STATUS_SUCCESS && gpu->speculation != NULL)
 		status = token_addresses(gpu, slot, addresses);
@@ -223,7 +228,7 @@ static int read_back(struct replay_gpu *gpu, uint32_t slot, const struct verify_
 	h2d_status_t status = device_addresses(gpu, slot, addresses);
 
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot find the arrays of a slot", status);
+		return replay_gpu_library_error(error, "cannot find the arrays of a slot", status);
 	for (int array = 0; array < VERIFY_ARRAYS; array++) {
 		size_t size = verify_element_count(extent, array) * verify_element_size(array);
 
@@ -232,7 +237,7 @@ static int read_back(struct replay_gpu *gpu, uint32_t slot, const struct verify_
 		status = h2d_device_read(gpu->device, image->arrays[array], addresses[array], size,
 					 H2D_DEFAULT_TIMEOUT_NS);
 		if (status != H2D_STATUS_SUCCESS)
-			return library_error(error, verify_array_name(array), status);
+			return replay_gpu_library_error(error, verify_array_name(array), status);
 		*bytes += size;
 	}
 	return 0;
@@ -250,6 +255,7 @@ static int create_images(struct replay_gpu *gpu, struct tool_error *error)
 		.block_size = settings->block_size,
 		.page_size = settings->page_size,
 		.speculative_tokens = settings->speculative_tokens,
+		.prefill_tokens = settings->prefill_tokens,
 	};
 	uint64_t bytes = 0;
 	bool created;
@@ -272,22 +278,6 @@ static int create_images(struct replay_gpu *gpu, struct tool_error *error)
 	return 0;
 }
 
-static void sum_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *sum)
-{
-	*sum = (h2d_publication_totals_t){0};
-	for (uint32_t slot = 0; slot < gpu->settings.slots; slot++) {
-		h2d_publication_totals_t totals;
-
-		h2d_owner_get_totals(h2d_runner_owner(gpu->runner, slot), &totals);
-		sum->publications += totals.publications;
-		sum->dma_copies += totals.dma_copies;
-		sum->dispatches += totals.dispatches;
-		sum->barrier_packets += totals.barrier_packets;
-		sum->bytes += totals.bytes;
-		sum->packed_bytes += totals.packed_bytes;
-	}
-}
-
 struct replay_gpu *replay_gpu_create(const struct replay_gpu_settings *settings,
 				     struct tool_error *error)
 {
@@ -306,12 +296,12 @@ struct replay_gpu *replay_gpu_create(const struct replay_gpu_settings *settings,
 	}
 	choose_captured_sizes(gpu);
 	if (open_device(gpu, error) < 0 || create_runner(gpu, error) < 0 ||
-	    create_speculation(gpu, error) < 0 || record_graphs(gpu, error) < 0 ||
-	    (settings->verify && create_images(gpu, error) < 0)) {
+	    create_speculation(gpu, error) < 0 || create_prefill(gpu, error) < 0 ||
+	    record_graphs(gpu, error) < 0 || (settings->verify && create_images(gpu, error) < 0)) {
 		replay_gpu_destroy(gpu);
 		return NULL;
 	}
-	sum_totals(gpu, &gpu->set_up_totals);
+	replay_gpu_sum_totals(gpu, &gpu->set_up_totals);
 	return gpu;
 }
 
@@ -324,6 +314,7 @@ void replay_gpu_destroy(struct replay_gpu *gpu)
 	free(gpu->graphs);
 	h2d_runner_destroy(gpu->runner);
 	speculation_destroy(gpu->speculation);
+	prefill_destroy(gpu->prefill);
 	h2d_stream_destroy(gpu->stream);
 	h2d_device_close(gpu->device);
 	for (uint32_t slot = 0; gpu->slots != NULL && slot < gpu->settings.slots; slot++)
@@ -353,21 +344,6 @@ static h2d_graph_t *find_graph(const struct replay_gpu *gpu, uint32_t slot, uint
 	return NULL;
 }
 
-/* Adds what the slot's owner has done since `before` to a group. */
-static void count_group(struct replay_gpu *gpu, enum replay_group_index index,
-			h2d_publication_totals_t *before)
-{
-	struct replay_group *group = &gpu->groups[index];
-	h2d_publication_totals_t after;
-
-	h2d_owner_get_totals(h2d_runner_owner(gpu->runner, h2d_runner_slot(gpu->runner)), &after);
-	group->steps++;
-	group->dma_copies += after.dma_copies - before->dma_copies;
-	group->dispatches += after.dispatches - before->dispatches;
-	group->bytes += after.bytes - before->bytes;
-	*before = after;
-}
-
 /* What is beside the decode metadata, in the order in which the model reads it. */
 static h2d_status_t publish_beside(struct replay_gpu *gpu, const h2d_batch_t *batch,
 				   uint32_t graph_requests, h2d_publication_totals_t *before)
@@ -377,19 +353,19 @@ static h2d_status_t publish_beside(struct replay_gpu *gpu, const h2d_batch_t *ba
 
 	if (attention_splits(attention, graph_requests)) {
 		status = h2d_tbo_prepare(gpu->runner, gpu->stream, batch, NULL);
-		count_group(gpu, REPLAY_TBO, before);
+		replay_gpu_count_group(gpu, REPLAY_TBO, before);
 	}
 	if (status == H2D_STATUS_SUCCESS && attention->mrope) {
-		status = attention_prepare_mrope(gpu->runner, gpu->stream, batch,
-						 gpu->mrope_deltas);
-		count_group(gpu, REPLAY_MROPE, before);
+		status =
+			attention_prepare_mrope(gpu->runner, gpu->stream, batch, gpu->mrope_deltas);
+		replay_gpu_count_group(gpu, REPLAY_MROPE, before);
 	}
 	if (status == H2D_STATUS_SUCCESS && attention->qsa_ratio > 0) {
 		status = h2d_qsa_prepare(gpu->runner, gpu->stream, batch, NULL);
-		count_group(gpu, REPLAY_QSA, before);
+		replay_gpu_count_group(gpu, REPLAY_QSA, before);
 		if (status == H2D_STATUS_SUCCESS)
 			status = h2d_ple_prepare(gpu->runner, gpu->stream, batch, NULL);
-		count_group(gpu, REPLAY_PLE, before);
+		replay_gpu_count_group(gpu, REPLAY_PLE, before);
 	}
 	return status;
 }
@@ -404,12 +380,13 @@ static h2d_status_t publish(struct replay_gpu *gpu, const h2d_batch_t *batch,
 	h2d_owner_get_totals(h2d_runner_owner(gpu->runner, h2d_runner_slot(gpu->runner)), &before);
 	if (gpu->speculation != NULL) {
 		status = h2d_token_inputs_prepare(gpu->runner, gpu->stream, batch, NULL);
-		count_group(gpu, REPLAY_TOKEN_INPUTS, &before);
+		replay_gpu_count_group(gpu, REPLAY_TOKEN_INPUTS, &before);
 	}
 	if (status == H2D_STATUS_SUCCESS)
 		status = attention_prepare_decode(attention, gpu->runner, gpu->stream, batch,
 						  graph_requests);
-	count_group(gpu, attention->mla ? REPLAY_MLA_DECODE : REPLAY_MHA_DECODE, &before);
+	replay_gpu_count_group(gpu, attention->mla ? REPLAY_MLA_DECODE : REPLAY_MHA_DECODE,
+			       &before);
 	if (status == H2D_STATUS_SUCCESS)
 		status = publish_beside(gpu, batch, *graph_requests, &before);
 	return status;
@@ -445,7 +422,7 @@ static int launch(struct replay_gpu *gpu, uint32_t graph_requests, struct tool_e
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_runner_record(gpu->runner, gpu->stream);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot launch the graph of a step", status);
+		return replay_gpu_library_error(error, "cannot launch the graph of a step", status);
 	gpu->launches++;
 	gpu->dispatches += h2d_graph_dispatch_count(graph);
 	return 0;
@@ -463,18 +440,19 @@ int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *ba
 	if (status == H2D_STATUS_SUCCESS)
 		status = describe(gpu, batch, &described, &tokens);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot begin a step", status);
+		return replay_gpu_library_error(error, "cannot begin a step", status);
 	begun_ns = progress_now_ns();
 	status = publish(gpu, &described, &graph_requests);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot publish a step", status);
+		return replay_gpu_library_error(error, "cannot publish a step", status);
 	*step = (struct replay_gpu_step){
 		.graph_requests = graph_requests,
 		.publication_ns = progress_now_ns() - begun_ns,
 	};
 	status = h2d_runner_finish(gpu->runner, gpu->stream);
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "cannot finish the preparation of a step", status);
+		return replay_gpu_library_error(error, "cannot finish the preparation of a step",
+						status);
 	if (launch(gpu, graph_requests, error) < 0)
 		return -1;
 	if (measure) {
@@ -482,6 +460,7 @@ int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *ba
 			return -1;
 		step->consumer_ns = progress_now_ns() - begun_ns;
 	}
+	gpu->forwards++;
 	if (gpu->settings.verify) {
 		struct replay_slot *slot = &gpu->slots[h2d_runner_slot(gpu->runner)];
 
@@ -489,7 +468,9 @@ int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *ba
 		verify_apply_attention(&slot->expected, batch, graph_requests);
 		if (gpu->speculation != NULL)
 			verify_apply_tokens(&slot->expected, batch, &tokens, graph_requests);
-		slot->unverified_step = gpu->launches;
+		slot->unverified = gpu->forwards;
+		slot->prefill = false;
+		slot->step = gpu->launches;
 	}
 	return 0;
 }
@@ -499,7 +480,7 @@ int replay_gpu_wait(struct replay_gpu *gpu, struct tool_error *error)
 	h2d_status_t status = h2d_stream_synchronize(gpu->stream);
 
 	if (status != H2D_STATUS_SUCCESS)
-		return library_error(error, "the GPU did not finish", status);
+		return replay_gpu_library_error(error, "the GPU did not finish", status);
 	return 0;
 }
 
@@ -511,62 +492,17 @@ int replay_gpu_verify(struct replay_gpu *gpu, struct replay_gpu_verdict *verdict
 	for (uint32_t i = 0; gpu->slots != NULL && i < gpu->settings.slots; i++) {
 		struct replay_slot *slot = &gpu->slots[i];
 
-		if (slot->unverified_step != 0 &&
-		    (oldest == NULL || slot->unverified_step < oldest->unverified_step))
+		if (slot->unverified != 0 &&
+		    (oldest == NULL || slot->unverified < oldest->unverified))
 			oldest = slot;
 	}
 	if (oldest == NULL)
 		return 0;
-	*verdict = (struct replay_gpu_verdict){.step = oldest->unverified_step};
+	*verdict = (struct replay_gpu_verdict){.prefill = oldest->prefill, .step = oldest->step};
 	if (read_back(gpu, (uint32_t)(oldest - gpu->slots), &oldest->expected, &gpu->found,
 		      &verdict->bytes, error) < 0)
 		return -1;
 	verify_compare(&oldest->expected, &gpu->found, &verdict->mismatch);
-	oldest->unverified_step = 0;
+	oldest->unverified = 0;
 	return 1;
-}
-
-void replay_gpu_totals(const struct replay_gpu *gpu, h2d_publication_totals_t *totals)
-{
-	const h2d_publication_totals_t *before = &gpu->set_up_totals;
-
-	sum_totals(gpu, totals);
-	totals->publications -= before->publications;
-	totals->dma_copies -= before->dma_copies;
-	totals->dispatches -= before->dispatches;
-	totals->barrier_packets -= before->barrier_packets;
-	totals->bytes -= before->bytes;
-	totals->packed_bytes -= before->packed_bytes;
-}
-
-void replay_gpu_groups(const struct replay_gpu *gpu, struct replay_group groups[REPLAY_GROUPS])
-{
-	memcpy(groups, gpu->groups, sizeof(gpu->groups));
-}
-
-void replay_gpu_tables(const struct replay_gpu *gpu, struct replay_tables *sum)
-{
-	*sum = (struct replay_tables){0};
-	for (uint32_t slot = 0; slot < gpu->settings.slots; slot++) {
-		const h2d_published_table_t *table =
-			h2d_mha_decode_block_tables(gpu->runner, slot);
-		h2d_table_totals_t prepared;
-		h2d_published_table_totals_t published;
-
-		h2d_table_state_get_totals(h2d_published_table_state(table), &prepared);
-		h2d_published_table_get_totals(table, &published);
-		sum->prepared += prepared.prepares;
-		sum->hits += prepared.hits;
-		sum->rows_appended += prepared.rows_appended;
-		sum->rows_written += prepared.rows_written;
-		sum->ids_written += prepared.ids_written;
-		sum->uploads_omitted += published.uploads_omitted;
-		sum->bytes_omitted += published.bytes_omitted;
-	}
-}
-
-void replay_gpu_launches(const struct replay_gpu *gpu, uint64_t *launches, uint64_t *dispatches)
-{
-	*launches = gpu->launches;
-	*dispatches = gpu->dispatches;
 }

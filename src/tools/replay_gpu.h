@@ -22,6 +22,7 @@ struct replay_gpu_settings {
 	uint32_t num_pages;
 	uint32_t max_model_len;
 	uint32_t speculative_tokens; /* 0: token inputs are not published */
+	uint32_t prefill_tokens;     /* most of a prefill forward; 0: there are none */
 	struct attention_settings attention;
 	bool verify;
 };
@@ -35,9 +36,18 @@ struct replay_gpu_step {
 	uint64_t consumer_ns;    /* preparation begun to first consumer done; if waited for */
 };
 
-/* What became of an earlier step. */
+/* What a prefill forward was. */
+struct replay_gpu_prefill {
+	uint64_t tokens;
+	bool has_cached;
+	uint64_t dispatches;     /* of its consumers */
+	uint64_t publication_ns; /* host time of preparing and publishing */
+};
+
+/* What became of an earlier forward. */
 struct replay_gpu_verdict {
-	uint64_t step;  /* from 1 */
+	bool prefill;
+	uint64_t step;  /* from 1, among those of its kind */
 	uint64_t bytes; /* compared */
 	struct verify_mismatch mismatch;
 };
@@ -60,13 +70,20 @@ h2d_backend_t replay_gpu_backend(const struct replay_gpu *gpu);
 int replay_gpu_run_step(struct replay_gpu *gpu, const struct scheduler_batch *batch, bool measure,
 			struct replay_gpu_step *step, struct tool_error *error);
 
+/*
+ * Publishes one prefill forward on the next slot and enqueues its consumers. It waits for the slot
+ * only.
+ */
+int replay_gpu_run_prefill(struct replay_gpu *gpu, const struct scheduler_batch *forward,
+			   struct replay_gpu_prefill *result, struct tool_error *error);
+
 /* Waits until the GPU has done everything, and what it wrote can be read back. */
 int replay_gpu_wait(struct replay_gpu *gpu, struct tool_error *error);
 
 /*
- * With verify, after replay_gpu_wait(): reads back and compares the oldest step that is not
+ * With verify, after replay_gpu_wait(): reads back and compares the oldest forward that is not
  * verified yet. It must be called until all are, before a slot is used again. 1: *verdict is about
- * that step, 0: none is left, -1: an error.
+ * that forward, 0: none is left, -1: an error.
  */
 int replay_gpu_verify(struct replay_gpu *gpu, struct replay_gpu_verdict *verdict,
 		      struct tool_error *error);

@@ -14,6 +14,8 @@
 
 #define GENERATED_REQUESTS 100
 
+#define DEFAULT_PREFILL_TOKENS 2048
+
 /* Longer requests of a trace are clipped or rejected unless --max-model-len asks for more. */
 #define LARGEST_DEFAULT_MODEL_LEN 32768
 
@@ -23,6 +25,7 @@ enum option_code {
 	OPTION_ATTENTION,
 	OPTION_MROPE,
 	OPTION_TBO,
+	OPTION_PREFILL,
 	OPTION_NO_VERIFY,
 	OPTION_JSON,
 	OPTION_HELP,
@@ -52,6 +55,8 @@ static const struct number_option {
 	/* for each token of the largest step, prefixes stay within int32 */
 	{"sparse", offsetof(struct replay_options, index_topk), 0, 65536},
 	{"ragged", offsetof(struct replay_options, qsa_ratio), 0, 1024},
+	/* the same */
+	{"prefill-tokens", offsetof(struct replay_options, prefill_tokens), 1, 16384},
 	{"slots", offsetof(struct replay_options, slots), 1, 64},
 	{"workers", offsetof(struct replay_options, workers), 1, 64},
 	{"late-worker", offsetof(struct replay_options, late_step), 1, UINT32_MAX},
@@ -66,6 +71,7 @@ static const struct option other_options[] = {
 	{"attention", required_argument, NULL, OPTION_ATTENTION},
 	{"mrope", no_argument, NULL, OPTION_MROPE},
 	{"tbo", no_argument, NULL, OPTION_TBO},
+	{"prefill", no_argument, NULL, OPTION_PREFILL},
 	{"no-verify", no_argument, NULL, OPTION_NO_VERIFY},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"help", no_argument, NULL, OPTION_HELP},
@@ -109,6 +115,9 @@ void replay_options_print_help(FILE *file)
 	      "  --tbo               publish the two halves of each step for two-batch overlap, too\n"
 	      "  --ragged RATIO      publish what QSA and PLE read, too, so many tokens to a\n"
 	      "                      compressed one (default 0: neither)\n"
+	      "  --prefill           publish the prefill of requests before they decode, too\n"
+	      "  --prefill-tokens N  tokens of one prefill step; a longer prompt takes several\n"
+	      "                      (default 2048)\n"
 	      "  --slots N           publication slots, used in turn (default 2)\n"
 	      "  --workers N         publish from N processes with a GPU each, which get the block\n"
 	      "                      tables as delta messages (default: from this process)\n"
@@ -188,13 +197,29 @@ static int complete_mla(struct replay_options *options, struct tool_error *error
 	return check_divides_block(options, "dcp-interleave", options->dcp_interleave, error);
 }
 
+/* Workers get decode steps only. */
+static int complete_prefill(struct replay_options *options, struct tool_error *error)
+{
+	if (!options->prefill && options->prefill_tokens > 0) {
+		tool_error_set(error, "option --prefill-tokens: there is no --prefill");
+		return -1;
+	}
+	if (options->prefill && options->workers > 0) {
+		tool_error_set(error, "option --prefill: --workers get decode steps only");
+		return -1;
+	}
+	if (options->prefill && options->prefill_tokens == 0)
+		options->prefill_tokens = DEFAULT_PREFILL_TOKENS;
+	return 0;
+}
+
 /* Rules between options, and the defaults that depend on other options. */
 static int complete(struct replay_options *options, struct tool_error *error)
 {
 	if (options->page_size == 0)
 		options->page_size = options->block_size;
 	if (check_divides_block(options, "page-size", options->page_size, error) < 0 ||
-	    complete_mla(options, error) < 0)
+	    complete_mla(options, error) < 0 || complete_prefill(options, error) < 0)
 		return -1;
 	if (options->tbo && options->max_num_seqs < 2) {
 		tool_error_set(error, "option --tbo: a batch of --max-num-seqs 1 cannot be split");
@@ -265,6 +290,9 @@ static int apply(struct replay_options *options, int code, const char *value,
 		return 0;
 	case OPTION_TBO:
 		options->tbo = true;
+		return 0;
+	case OPTION_PREFILL:
+		options->prefill = true;
 		return 0;
 	case OPTION_NO_VERIFY:
 		options->verify = false;

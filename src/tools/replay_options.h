@@ -30,6 +30,8 @@ struct replay_options {
 	bool mrope;
 	bool tbo;
 	uint64_t qsa_ratio; /* 0: neither QSA nor PLE */
+	bool prefill;
+	uint64_t prefill_tokens; /* of one prefill step; 0: no prefill */
 	uint64_t slots;
 	uint64_t workers;   /* 0: this process publishes */
 	uint64_t late_step; /* after which the last worker starts; 0: with the others */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* One process's share of a replay: it publishes steps on its GPU, verifies them and collects figures. */
+/*
+ * One process's share of a replay: it publishes steps on its GPU, verifies them and collects
+ * figures.
+ */
 #include "config.h"
 
 #include "replay_session.h"
@@ -12,12 +15,16 @@
 /* In one of so many steps the replay waits for the GPU, to measure when the consumer is done. */
 #define STEPS_A_MEASUREMENT 16
 
-static void collect_verdict(struct replay_session *session, const struct replay_gpu_verdict *verdict)
+static void collect_verdict(struct replay_session *session,
+			    const struct replay_gpu_verdict *verdict)
 {
 	const struct verify_mismatch *mismatch = &verdict->mismatch;
 	struct report *report = session->report;
 
-	report->verified_steps++;
+	if (verdict->prefill)
+		report->prefill.verified_steps++;
+	else
+		report->verified_steps++;
 	report->verified_bytes += verdict->bytes;
 	if (mismatch->elements == 0)
 		return;
@@ -27,9 +34,10 @@ static void collect_verdict(struct replay_session *session, const struct replay_
 		return;
 	progress_end(session->progress);
 	fprintf(stderr,
-		"h2dpub-replay: step %" PRIu64 ": %s[%zu] is %" PRId64 ", expected %" PRId64
+		"h2dpub-replay: %sstep %" PRIu64 ": %s[%zu] is %" PRId64 ", expected %" PRId64
 		" (%" PRIu64 " elements of the step differ)\n",
-		verdict->step, verify_array_name(mismatch->array), mismatch->index, mismatch->found,
+		verdict->prefill ? "prefill " : "", verdict->step,
+		verify_array_name(mismatch->array), mismatch->index, mismatch->found,
 		mismatch->expected, mismatch->elements);
 }
 
@@ -61,6 +69,15 @@ static int verify_slots(struct replay_session *session, struct tool_error *error
 	return status;
 }
 
+/* The forwards of all slots run without a wait in between; then their turn comes again. */
+static int take_slot(struct replay_session *session, struct tool_error *error)
+{
+	const struct report *report = session->report;
+	const bool all_used = session->forwards++ % report->slots == 0;
+
+	return report->verified && all_used ? verify_slots(session, error) : 0;
+}
+
 int replay_session_step(struct replay_session *session, const struct scheduler_batch *batch,
 			struct tool_error *error)
 {
@@ -68,14 +85,43 @@ int replay_session_step(struct replay_session *session, const struct scheduler_b
 	struct report *report = session->report;
 	struct replay_gpu_step result;
 
-	/* the steps of all slots run without a wait in between; then their turn comes again */
-	if (report->verified && session->steps % report->slots == 0 &&
-	    verify_slots(session, error) < 0)
+	if (take_slot(session, error) < 0)
 		return -1;
 	if (replay_gpu_run_step(session->gpu, batch, measure, &result, error) < 0)
 		return -1;
 	session->steps++;
 	return collect_step(report, batch, &result, error);
+}
+
+static int collect_prefill(struct report *report, const struct scheduler_batch *forward,
+			   const struct replay_gpu_prefill *result, struct tool_error *error)
+{
+	struct replay_prefill *prefill = &report->prefill;
+
+	prefill->steps++;
+	prefill->cached_steps += result->has_cached;
+	prefill->requests += forward->num_requests;
+	prefill->tokens += result->tokens;
+	prefill->dispatches += result->dispatches;
+	if (samples_add(&prefill->publication_ns, result->publication_ns) == 0)
+		return 0;
+	tool_error_set(error, "out of memory for the statistics");
+	return -1;
+}
+
+int replay_session_prefill(struct replay_session *session, struct prefill_chunks *chunks,
+			   struct tool_error *error)
+{
+	struct scheduler_batch forward;
+	struct replay_gpu_prefill result;
+
+	while (prefill_chunks_next(chunks, &forward)) {
+		if (take_slot(session, error) < 0 ||
+		    replay_gpu_run_prefill(session->gpu, &forward, &result, error) < 0 ||
+		    collect_prefill(session->report, &forward, &result, error) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int replay_session_finish(struct replay_session *session, struct tool_error *error)

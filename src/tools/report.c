@@ -14,6 +14,7 @@ void report_free(struct report *report)
 	samples_free(&report->batch_sizes);
 	samples_free(&report->publication_ns);
 	samples_free(&report->consumer_ns);
+	samples_free(&report->prefill.publication_ns);
 }
 
 static double mean_batch(const struct report *report)
@@ -121,6 +122,12 @@ static const char *const group_names[REPLAY_GROUPS] = {
 	[REPLAY_TBO] = "tbo",
 	[REPLAY_QSA] = "qsa",
 	[REPLAY_PLE] = "ple",
+	[REPLAY_PREFILL_TOKEN_INPUTS] = "prefill_token_inputs",
+	[REPLAY_PREFILL_INPUTS] = "prefill_inputs",
+	[REPLAY_MLA_PREFILL] = "mla_prefill",
+	[REPLAY_PREFILL_MROPE] = "prefill_mrope",
+	[REPLAY_PREFILL_QSA] = "prefill_qsa",
+	[REPLAY_PREFILL_PLE] = "prefill_ple",
 };
 
 static double per_step(uint64_t count, const struct replay_group *group)
@@ -128,16 +135,9 @@ static double per_step(uint64_t count, const struct replay_group *group)
 	return (double)count / (double)group->steps;
 }
 
-/* A group alone needs no line of its own: the totals are its. */
-static void print_groups(const struct report *report, FILE *file)
+static void print_groups(const struct report *report, FILE *file, int first, int end)
 {
-	int published = 0;
-
-	for (int i = 0; i < REPLAY_GROUPS; i++)
-		published += report->groups[i].steps > 0;
-	if (published < 2)
-		return;
-	for (int i = 0; i < REPLAY_GROUPS; i++) {
+	for (int i = first; i < end; i++) {
 		const struct replay_group *group = &report->groups[i];
 
 		if (group->steps > 0)
@@ -146,6 +146,16 @@ static void print_groups(const struct report *report, FILE *file)
 				group_names[i], per_step(group->dma_copies, group),
 				per_step(group->dispatches, group), per_step(group->bytes, group));
 	}
+}
+
+/* A group alone needs no line of its own: the totals are its. */
+static bool has_several_groups(const struct report *report)
+{
+	int published = 0;
+
+	for (int i = 0; i < REPLAY_GROUPS; i++)
+		published += report->groups[i].steps > 0;
+	return published > 1;
 }
 
 static void print_publication(struct report *report, FILE *file)
@@ -161,7 +171,23 @@ static void print_publication(struct report *report, FILE *file)
 		report->graph_launches, report->consumer_dispatches);
 	print_bytes(file, "published", report->bytes);
 	print_bytes(file, "of which packed by the CPU", report->packed_bytes);
-	print_groups(report, file);
+	if (has_several_groups(report))
+		print_groups(report, file, 0, REPLAY_PREFILL_TOKEN_INPUTS);
+}
+
+static void print_prefill(const struct report *report, FILE *file)
+{
+	const struct replay_prefill *prefill = &report->prefill;
+
+	if (!prefill->published)
+		return;
+	fputs("Prefill\n", file);
+	fprintf(file, "  %-28s %" PRIu64 ", %" PRIu64 " of them with cached tokens\n",
+		"prefill steps", prefill->steps, prefill->cached_steps);
+	fprintf(file, "  %-28s %" PRIu64 ", at most %" PRIu64 " a step\n", "tokens",
+		prefill->tokens, prefill->max_tokens);
+	print_count(file, "consumer dispatches", prefill->dispatches);
+	print_groups(report, file, REPLAY_PREFILL_TOKEN_INPUTS, REPLAY_GROUPS);
 }
 
 static void print_tables(struct report *report, FILE *file)
@@ -198,12 +224,15 @@ void report_print_table(struct report *report, FILE *file)
 	fprintf(file, "h2dpub-replay on %s\nRequests from %s\n", report->device, report->source);
 	print_workload(report, file);
 	print_publication(report, file);
+	print_prefill(report, file);
 	print_tables(report, file);
 	print_messages(report, file);
 	fputs("Time\n", file);
 	fprintf(file, "  %-28s %.2f s, %.1f steps/s\n", "replay", report->seconds,
 		report->seconds > 0 ? (double)report->scheduled.decode_steps / report->seconds : 0);
 	print_times(file, "host, one publication", &report->publication_ns);
+	if (report->prefill.published)
+		print_times(file, "host, one prefill", &report->prefill.publication_ns);
 	print_times(file, "preparation to consumer done", &report->consumer_ns);
 	fputs("Verification\n", file);
 	if (!report->verified) {
@@ -211,6 +240,8 @@ void report_print_table(struct report *report, FILE *file)
 		return;
 	}
 	print_count(file, "steps verified", report->verified_steps);
+	if (report->prefill.published)
+		print_count(file, "prefill steps verified", report->prefill.verified_steps);
 	print_bytes(file, "compared", report->verified_bytes);
 	fprintf(file, "  %-28s %" PRIu64, "mismatches", report->mismatched_elements);
 	if (report->mismatched_steps > 0)
@@ -316,6 +347,20 @@ static void add_publication(struct json_object *root, const struct report *repor
 	add_count(root, "packed_bytes", report->packed_bytes);
 }
 
+static void add_prefill(struct json_object *root, struct replay_prefill *prefill)
+{
+	if (!prefill->published)
+		return;
+	add_count(root, "prefill_max_tokens", prefill->max_tokens);
+	add_count(root, "prefill_steps", prefill->steps);
+	add_count(root, "prefill_cached_steps", prefill->cached_steps);
+	add_count(root, "prefill_requests", prefill->requests);
+	add_count(root, "prefill_tokens", prefill->tokens);
+	add_count(root, "prefill_consumer_dispatches", prefill->dispatches);
+	add_count(root, "prefill_verified_steps", prefill->verified_steps);
+	add_times(root, "prefill_publication_ns", &prefill->publication_ns);
+}
+
 static void add_tables(struct json_object *root, const struct replay_tables *tables)
 {
 	struct json_object *object = json_object_new_object();
@@ -357,6 +402,7 @@ int report_print_json(struct report *report, FILE *file)
 	json_object_object_add(root, "device", json_text_new(report->device));
 	add_workload(root, report);
 	add_publication(root, report);
+	add_prefill(root, &report->prefill);
 	add_tables(root, &report->tables);
 	add_messages(root, &report->messages);
 	add_decimal(root, "seconds", report->seconds);

@@ -30,6 +30,13 @@ enum replay_group_index {
 	REPLAY_TBO,
 	REPLAY_QSA,
 	REPLAY_PLE,
+	/* of prefills: */
+	REPLAY_PREFILL_TOKEN_INPUTS,
+	REPLAY_PREFILL_INPUTS,
+	REPLAY_MLA_PREFILL,
+	REPLAY_PREFILL_MROPE,
+	REPLAY_PREFILL_QSA,
+	REPLAY_PREFILL_PLE,
 	REPLAY_GROUPS
 };
 
@@ -38,6 +45,19 @@ struct replay_group {
 	uint64_t dma_copies;
 	uint64_t dispatches; /* scatter or pull */
 	uint64_t bytes;
+};
+
+/* What the prefills were. */
+struct replay_prefill {
+	bool published;	     /* else all is 0 */
+	uint64_t max_tokens; /* of a step */
+	uint64_t steps;
+	uint64_t cached_steps; /* with a request that had cached tokens */
+	uint64_t requests;     /* summed over the steps */
+	uint64_t tokens;
+	uint64_t dispatches; /* of their consumers */
+	struct samples publication_ns;
+	uint64_t verified_steps;
 };
 
 /* What the scheduler sent to its workers. */
@@ -85,7 +105,8 @@ struct report {
 	struct replay_tables tables;
 	struct replay_messages messages;
 	uint64_t graph_launches;
-	uint64_t consumer_dispatches;
+	uint64_t consumer_dispatches; /* in these */
+	struct replay_prefill prefill;
 
 	struct samples publication_ns; /* host time of preparing and publishing one step */
 	struct samples consumer_ns;    /* preparation begun to first consumer done, where waited for */

@@ -56,6 +56,21 @@ static int32_t mix(uint64_t request, uint64_t position, uint32_t limit)
 	return (int32_t)((z ^ (z >> 29)) % limit);
 }
 
+int32_t speculation_token(uint64_t request, uint64_t position)
+{
+	return mix(request, position, VOCABULARY);
+}
+
+float speculation_temperature(uint64_t request)
+{
+	return (float)mix(request, 0, 3) / 2;
+}
+
+float speculation_top_p(uint64_t request)
+{
+	return mix(request, 1, 4) == 0 ? 0.9f : 1.0f;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static h2d_status_t create_stand_in(h2d_device_t *device, size_t requests, size_t width,
@@ -188,7 +203,7 @@ static void describe_tokens(struct speculation *speculation, const struct stand_
 	int32_t *drafted = h2d_buffer_host(stand_in->drafted);
 
 	for (uint32_t j = 0; j < columns; j++) {
-		ids[j] = mix(id, first_position + j, VOCABULARY);
+		ids[j] = speculation_token(id, first_position + j);
 		staged[j] = j == 0 && row < 0 ? ids[j] : -1;
 		if (j > 0)
 			drafts[j - 1] = row < 0 ? ids[j] : -1;
@@ -228,8 +243,8 @@ static void describe_requests(struct speculation *speculation, const struct stan
 		speculation->previous_rows[i] = row;
 		speculation->rejected_tokens[i] = rejected;
 		speculation->context_lengths[i] = context + rejected;
-		speculation->temperatures[i] = (float)mix(id, 0, 3) / 2;
-		speculation->top_ps[i] = mix(id, 1, 4) == 0 ? 0.9f : 1.0f;
+		speculation->temperatures[i] = speculation_temperature(id);
+		speculation->top_ps[i] = speculation_top_p(id);
 		describe_tokens(speculation, stand_in, i, id,
 				(uint32_t)context - width(speculation));
 	}

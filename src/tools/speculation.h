@@ -20,6 +20,11 @@ struct speculation_settings {
 
 struct speculation;
 
+/* A request's token at a position, and its sampling parameters. */
+int32_t speculation_token(uint64_t request, uint64_t position);
+float speculation_temperature(uint64_t request);
+float speculation_top_p(uint64_t request);
+
 /* NULL with the library's message. */
 struct speculation *speculation_create(h2d_device_t *device,
 				       const struct speculation_settings *settings);

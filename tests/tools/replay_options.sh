@@ -45,11 +45,12 @@ range dcp-rank 0 63 -1 64
 range dcp-interleave 1 1024 0 1025
 range sparse 0 65536 -1 65537
 range ragged 0 1024 -1 1025
+range prefill-tokens 1 16384 0 16385
 range slots 1 64 0 65
 range seed 0 18446744073709551615 -1 18446744073709551616
 
 for option in trace requests steps max-num-seqs block-size page-size num-pages max-model-len \
-	step-time backend dcp-size dcp-rank dcp-interleave sparse ragged slots seed; do
+	step-time backend dcp-size dcp-rank dcp-interleave sparse ragged prefill-tokens slots seed; do
 	refuses "option --$option: no value" "--$option"
 done
 refuses "option '--nonsense' is unknown, ambiguous or takes no value" --nonsense
@@ -104,7 +105,8 @@ names_backends $? "environment variable ATOM_H2D_BACKEND" Packed
 "$program" --help >"$directory/out" 2>"$directory/error" && [ ! -s "$directory/error" ]
 result $? "--help succeeds"
 for option in trace requests steps max-num-seqs block-size page-size num-pages max-model-len \
-	step-time backend dcp-size dcp-rank dcp-interleave sparse ragged slots seed no-verify json help version; do
+	step-time backend dcp-size dcp-rank dcp-interleave sparse ragged prefill prefill-tokens slots \
+	seed no-verify json help version; do
 	grep -q "^  --$option " "$directory/out"
 	result $? "--help describes --$option"
 done

@@ -267,6 +267,92 @@ static int64_t json_number(struct json_object *root, const char *key)
 	return json_object_get_int64(value);
 }
 
+/* What is there with prefills only. */
+static void add_prefill(struct report *report)
+{
+	report->prefill = (struct replay_prefill){
+		.published = true,
+		.max_tokens = 2048,
+		.steps = 2,
+		.cached_steps = 1,
+		.requests = 5,
+		.tokens = 3000,
+		.dispatches = 7,
+		.verified_steps = 2,
+	};
+	report->groups[REPLAY_MHA_DECODE] = (struct replay_group){4, 4, 4, 400};
+	report->groups[REPLAY_PREFILL_INPUTS] = (struct replay_group){2, 3, 2, 2001};
+	samples_add(&report->prefill.publication_ns, 5000);
+}
+
+START_TEST(table_with_prefills)
+{
+	struct report report;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	fill_report(&report);
+	add_prefill(&report);
+	report_print_table(&report, file);
+	fclose(file);
+	ck_assert_ptr_nonnull(
+		strstr(text,
+		       "  of which packed by the CPU   100 B\n"
+		       "  mha_decode                   1.00 DMA copies, 1.00 dispatches, 100 bytes a "
+		       "step\n"
+		       "Prefill\n"
+		       "  prefill steps                2, 1 of them with cached tokens\n"
+		       "  tokens                       3000, at most 2048 a step\n"
+		       "  consumer dispatches          7\n"
+		       "  prefill_inputs               1.50 DMA copies, 1.00 dispatches, 1000 bytes a "
+		       "step\n"
+		       "Block tables\n"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "  host, one prefill            median 5.0 us, p99 5.0 us\n"));
+	ck_assert_ptr_nonnull(strstr(text, "  steps verified               4\n"
+					   "  prefill steps verified       2\n"));
+	free(text);
+	report_free(&report);
+}
+END_TEST
+
+START_TEST(json_with_prefills)
+{
+	static const struct {
+		const char *key;
+		int64_t value;
+	} figures[] = {
+		{"prefill_max_tokens", 2048},      {"prefill_steps", 2},
+		{"prefill_cached_steps", 1},       {"prefill_requests", 5},
+		{"prefill_tokens", 3000},	   {"prefill_consumer_dispatches", 7},
+		{"prefill_verified_steps", 2},     {"verified_steps", 4},
+		{"prefill_inputs_steps", 2},       {"prefill_inputs_dma_copies", 3},
+		{"prefill_inputs_dispatches", 2},  {"prefill_inputs_bytes", 2001},
+		{"mha_decode_steps", 4},
+	};
+	struct report report;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	struct json_object *root, *value;
+
+	fill_report(&report);
+	add_prefill(&report);
+	ck_assert_int_eq(report_print_json(&report, file), 0);
+	fclose(file);
+	root = json_tokener_parse(text);
+	ck_assert_ptr_nonnull(root);
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		ck_assert_int_eq(json_number(root, figures[i].key), figures[i].value);
+	ck_assert(json_object_object_get_ex(root, "prefill_publication_ns", &value));
+	ck_assert_int_eq(json_number(value, "median"), 5000);
+	json_object_put(root);
+	free(text);
+	report_free(&report);
+}
+END_TEST
+
 START_TEST(json_has_the_same_figures)
 {
 	static const struct {
@@ -343,6 +429,8 @@ int main(void)
 	tcase_add_test(cases, quoted_values_are_short_and_printable);
 	tcase_add_test(cases, table);
 	tcase_add_test(cases, json_has_the_same_figures);
+	tcase_add_test(cases, table_with_prefills);
+	tcase_add_test(cases, json_with_prefills);
 	suite_add_tcase(suite, cases);
 	return run_suite(suite);
 }
