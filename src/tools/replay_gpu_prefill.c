@@ -64,18 +64,28 @@ static h2d_status_t consume(struct replay_gpu *gpu, const struct prefill_step *s
 }
 
 static h2d_status_t apply(struct replay_gpu *gpu, const struct scheduler_batch *forward,
-			  const struct verify_tokens *tokens, const struct prefill_step *step)
+			  uint32_t running_requests, const struct verify_tokens *tokens,
+			  const struct prefill_step *step)
 {
 	struct replay_slot *slot = &gpu->slots[step->inputs.slot];
 
-	verify_apply_prefill(&slot->expected, forward);
+	verify_apply_prefill(&slot->expected, forward, running_requests);
 	if (gpu->speculation != NULL)
-		verify_apply_prefill_tokens(&slot->expected, forward, tokens);
+		verify_apply_prefill_tokens(&slot->expected, forward, running_requests, tokens);
 	slot->unverified = gpu->forwards;
 	slot->prefill = true;
 	slot->step = gpu->prefills;
 	return prefill_addresses(&gpu->settings.attention, gpu->runner, step,
 				 slot->prefill_addresses);
+}
+
+/* A prefill is padded only if the server says so: this one does in every other forward. */
+static uint32_t running_requests(const struct replay_gpu *gpu,
+				 const struct scheduler_batch *forward)
+{
+	if (gpu->prefills % 2 == 0)
+		return forward->num_requests;
+	return replay_gpu_padded(gpu->settings.max_num_seqs, forward->num_requests);
 }
 
 int replay_gpu_run_prefill(struct replay_gpu *gpu, const struct scheduler_batch *forward,
@@ -90,6 +100,7 @@ int replay_gpu_run_prefill(struct replay_gpu *gpu, const struct scheduler_batch 
 	if (status != H2D_STATUS_SUCCESS)
 		return replay_gpu_library_error(error, "cannot begin a prefill", status);
 	prefill_describe(gpu->prefill, forward, &batch, &tokens);
+	batch.running_requests = running_requests(gpu, forward);
 	begun_ns = progress_now_ns();
 	status = publish(gpu, &batch, &step);
 	if (status != H2D_STATUS_SUCCESS)
@@ -107,7 +118,7 @@ int replay_gpu_run_prefill(struct replay_gpu *gpu, const struct scheduler_batch 
 	gpu->prefills++;
 	gpu->forwards++;
 	if (gpu->settings.verify)
-		status = apply(gpu, forward, &tokens, &step);
+		status = apply(gpu, forward, batch.running_requests, &tokens, &step);
 	if (status != H2D_STATUS_SUCCESS)
 		return replay_gpu_library_error(error, "cannot find the arrays of a prefill",
 						status);

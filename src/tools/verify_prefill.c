@@ -7,6 +7,7 @@
 /* What the model needs to know of a forward beside its requests. */
 struct forward {
 	const struct scheduler_batch *batch;
+	uint32_t running_requests; /* of the batch, and padding behind them */
 	bool has_cached;
 	bool sparse;	  /* attention selects among the tokens */
 	bool reads_table; /* attention reads the block tables */
@@ -28,9 +29,9 @@ int64_t verify_mrope_prefill_position(uint64_t request_id, uint32_t axis, int64_
 }
 
 static struct forward describe(const struct verify_shape *shape,
-			       const struct scheduler_batch *batch)
+			       const struct scheduler_batch *batch, uint32_t running_requests)
 {
-	struct forward forward = {.batch = batch};
+	struct forward forward = {.batch = batch, .running_requests = running_requests};
 
 	for (uint32_t row = 0; row < batch->num_requests; row++) {
 		forward.has_cached |= batch->cached_tokens[row] > 0;
@@ -41,6 +42,12 @@ static struct forward describe(const struct verify_shape *shape,
 	forward.reads_table = forward.has_cached ||
 			      (shape->mla && (shape->speculative_tokens > 0 || forward.sparse));
 	return forward;
+}
+
+/* 0 for padding. */
+static int32_t context_length(const struct scheduler_batch *batch, uint32_t row)
+{
+	return row < batch->num_requests ? batch->context_lengths[row] : 0;
 }
 
 /* ---- prefill_inputs -------------------------------------------------------------------------- */
@@ -55,11 +62,11 @@ static void apply_contexts(struct verify_image *image, const struct forward *for
 	int32_t keys = 0;
 
 	cu_seqlens_k[0] = 0;
-	for (uint32_t row = 0; row < batch->num_requests; row++) {
-		keys += batch->context_lengths[row];
-		context_lens[row] = batch->context_lengths[row];
+	for (uint32_t row = 0; row < forward->running_requests; row++) {
+		keys += context_length(batch, row);
+		context_lens[row] = context_length(batch, row);
 		cu_seqlens_k[row + 1] = keys;
-		if (!forward->has_cached)
+		if (!forward->has_cached || row >= batch->num_requests)
 			continue;
 		num_cached_tokens[row] = batch->cached_tokens[row];
 		seq_starts[row] = 0;
@@ -92,29 +99,34 @@ static void apply_slots(struct verify_image *image, const struct scheduler_batch
 	}
 }
 
-static void apply_tables(struct verify_image *image, const struct scheduler_batch *batch)
+/* MLA's planners look at the padding's rows, too. */
+static void apply_tables(struct verify_image *image, const struct forward *forward)
 {
+	const struct scheduler_batch *batch = forward->batch;
+	const uint32_t rows = image->shape.mla ? forward->running_requests : batch->num_requests;
 	int32_t *block_table = image->arrays[VERIFY_BLOCK_TABLES];
 
-	for (uint32_t row = 0; row < batch->num_requests; row++) {
+	for (uint32_t row = 0; row < rows; row++) {
+		const uint32_t pages =
+			row < batch->num_requests ? batch->block_table_lengths[row] : 0;
+
 		for (uint32_t column = 0; column < image->shape.columns; column++)
-			*block_table++ = column < batch->block_table_lengths[row]
-						 ? batch->block_tables[row][column]
-						 : 0;
+			*block_table++ = column < pages ? batch->block_tables[row][column] : 0;
 	}
 }
 
 /* Attention preparation lists the pages of whole contexts; with ranks MLA's are listed. */
-static void apply_pages(struct verify_image *image, const struct scheduler_batch *batch)
+static void apply_pages(struct verify_image *image, const struct forward *forward)
 {
 	const struct verify_shape *shape = &image->shape;
+	const struct scheduler_batch *batch = forward->batch;
 	int32_t *kv_indptr = image->arrays[VERIFY_PREFILL_KV_INDPTR];
 	int32_t *kv_indices = image->arrays[VERIFY_KV_INDICES];
 	int32_t entries = 0;
 
 	kv_indptr[0] = 0;
-	for (uint32_t row = 0; row < batch->num_requests; row++) {
-		for (int32_t token = 0; token < batch->context_lengths[row]; token++) {
+	for (uint32_t row = 0; row < forward->running_requests; row++) {
+		for (int32_t token = 0; token < context_length(batch, row); token++) {
 			const uint32_t place = (uint32_t)token % shape->block_size;
 			const int64_t page =
 				batch->block_tables[row][(uint32_t)token / shape->block_size];
@@ -128,8 +140,8 @@ static void apply_pages(struct verify_image *image, const struct scheduler_batch
 	}
 	if ((size_t)entries > image->kv_indices_used)
 		image->kv_indices_used = (size_t)entries;
-	if (batch->num_requests + 1 > image->prefill_kv_indptr_used)
-		image->prefill_kv_indptr_used = batch->num_requests + 1;
+	if (forward->running_requests + 1 > image->prefill_kv_indptr_used)
+		image->prefill_kv_indptr_used = forward->running_requests + 1;
 }
 
 /* ---- MLA ------------------------------------------------------------------------------------- */
@@ -138,9 +150,10 @@ static void apply_pages(struct verify_image *image, const struct scheduler_batch
  * The pages of what this rank holds, and how full the last block of each request is. Where there
  * are ranks, these pages are the listed ones.
  */
-static void apply_shares(struct verify_image *image, const struct scheduler_batch *batch)
+static void apply_shares(struct verify_image *image, const struct forward *forward)
 {
 	const struct verify_shape *shape = &image->shape;
+	const struct scheduler_batch *batch = forward->batch;
 	int32_t *last_page_lens = image->arrays[VERIFY_KV_LAST_PAGE_LENS];
 	int32_t *kv_indptr = image->arrays[VERIFY_KV_INDPTR];
 	int32_t *kv_indices = image->arrays[VERIFY_KV_INDICES];
@@ -151,8 +164,7 @@ static void apply_shares(struct verify_image *image, const struct scheduler_batc
 		struct verify_deal deal = {0};
 		uint32_t in_block = 0;
 
-		for (int32_t token = 0;
-		     row < batch->num_requests && token < batch->context_lengths[row]; token++) {
+		for (int32_t token = 0; token < context_length(batch, row); token++) {
 			const uint32_t block = deal.held / shape->block_size;
 
 			if (!verify_deal_token(shape, &deal))
@@ -169,7 +181,7 @@ static void apply_shares(struct verify_image *image, const struct scheduler_batc
 			entries++;
 		}
 		last_page_lens[row] = (int32_t)in_block;
-		if (row < batch->num_requests)
+		if (row < forward->running_requests)
 			kv_indptr[row + 1] = entries;
 	}
 	if (shape->dcp_size > 1 && (size_t)entries > image->kv_indices_used)
@@ -246,20 +258,21 @@ static void apply_ragged(struct verify_image *image, const struct scheduler_batc
 
 /* ---------------------------------------------------------------------------------------------- */
 
-void verify_apply_prefill(struct verify_image *image, const struct scheduler_batch *batch)
+void verify_apply_prefill(struct verify_image *image, const struct scheduler_batch *batch,
+			  uint32_t running_requests)
 {
 	const struct verify_shape *shape = &image->shape;
-	const struct forward forward = describe(shape, batch);
+	const struct forward forward = describe(shape, batch, running_requests);
 
 	image->prefilled = true;
 	apply_contexts(image, &forward);
 	apply_slots(image, batch);
 	if (forward.reads_table)
-		apply_tables(image, batch);
+		apply_tables(image, &forward);
 	if (forward.reads_table && shape->dcp_size <= 1)
-		apply_pages(image, batch);
+		apply_pages(image, &forward);
 	if (shape->mla && (forward.has_cached || shape->speculative_tokens > 0))
-		apply_shares(image, batch);
+		apply_shares(image, &forward);
 	if (forward.sparse)
 		apply_selection(image, batch);
 	if (shape->mrope)
@@ -269,7 +282,7 @@ void verify_apply_prefill(struct verify_image *image, const struct scheduler_bat
 }
 
 void verify_apply_prefill_tokens(struct verify_image *image, const struct scheduler_batch *batch,
-				 const struct verify_tokens *tokens)
+				 uint32_t running_requests, const struct verify_tokens *tokens)
 {
 	int32_t *input_ids = image->arrays[VERIFY_INPUT_IDS];
 	int32_t *cu_seqlens_q = image->arrays[VERIFY_CU_SEQLENS_Q];
@@ -277,9 +290,10 @@ void verify_apply_prefill_tokens(struct verify_image *image, const struct schedu
 
 	verify_apply_sampling(image, batch->num_requests, tokens);
 	cu_seqlens_q[0] = 0;
-	for (uint32_t row = 0; row < batch->num_requests; row++) {
-		for (int32_t place = batch->cached_tokens[row]; place < batch->context_lengths[row];
-		     place++, token++)
+	for (uint32_t row = 0; row < running_requests; row++) {
+		const int32_t cached = row < batch->num_requests ? batch->cached_tokens[row] : 0;
+
+		for (int32_t place = cached; place < context_length(batch, row); place++, token++)
 			input_ids[token] = tokens->ids[token];
 		cu_seqlens_q[row + 1] = token;
 	}

@@ -6,14 +6,16 @@
 #include "verify.h"
 
 /*
- * Applies one prefill forward to the image: it writes exactly what its publications and their
- * consumers write and leaves everything else as earlier steps left it. The batch has cached_tokens.
+ * Applies one prefill forward, padded to running_requests, to the image: it writes exactly what its
+ * publications and their consumers write and leaves everything else as earlier steps left it. The
+ * batch has cached_tokens.
  */
-void verify_apply_prefill(struct verify_image *image, const struct scheduler_batch *batch);
+void verify_apply_prefill(struct verify_image *image, const struct scheduler_batch *batch,
+			  uint32_t running_requests);
 
 /* The same for its token inputs: ids has one for each token that the forward stores. */
 void verify_apply_prefill_tokens(struct verify_image *image, const struct scheduler_batch *batch,
-				 const struct verify_tokens *tokens);
+				 uint32_t running_requests, const struct verify_tokens *tokens);
 
 /*
  * Where a prefill's token is on an axis of MRoPE. Request r has at place p what request 0 has at

@@ -136,7 +136,7 @@ static void assert_int32(int array, const int32_t *values, size_t count)
 START_TEST(nothing_cached)
 {
 	ck_assert_uint_eq(verify_element_count(&image, VERIFY_CU_SEQLENS_K), 0);
-	verify_apply_prefill(&image, &batch);
+	verify_apply_prefill(&image, &batch, 2);
 	assert_int64(VERIFY_SLOT_MAPPING, (int64_t[]){12, 13, 14, 15, 4, 20, 21, 22, old64, old64},
 		     10);
 	assert_int64(VERIFY_POSITIONS, (int64_t[]){0, 1, 2, 3, 4, 0, 1, 2, old64, old64}, 10);
@@ -161,7 +161,7 @@ END_TEST
 
 START_TEST(cached_tokens_switch_the_tables_on)
 {
-	verify_apply_prefill(&image, &cached_batch);
+	verify_apply_prefill(&image, &cached_batch, 2);
 	assert_int64(VERIFY_SLOT_MAPPING,
 		     (int64_t[]){5, 6, 20, 21, 22, old64, old64, old64, old64, old64}, 10);
 	assert_int64(VERIFY_POSITIONS,
@@ -180,7 +180,7 @@ START_TEST(cached_tokens_switch_the_tables_on)
 			 ((unsigned char[]){1, 0, 0x11}), 3);
 
 	/* what was cached then stays where it was */
-	verify_apply_prefill(&image, &batch);
+	verify_apply_prefill(&image, &batch, 2);
 	assert_int32(VERIFY_NUM_CACHED_TOKENS, (int32_t[]){5, 0, old}, 3);
 	assert_int32(VERIFY_BLOCK_TABLES, (int32_t[]){3, 1, 0, 5, 0, 0, old, old, old}, 9);
 	assert_int32(VERIFY_PREFILL_KV_INDPTR, (int32_t[]){0, 4, 6}, 3);
@@ -190,7 +190,7 @@ END_TEST
 /* With ranks the listed pages are those of what this one holds. */
 START_TEST(contexts_shared_by_ranks)
 {
-	verify_apply_prefill(&image, &shared_batch);
+	verify_apply_prefill(&image, &shared_batch, 2);
 	assert_int64(VERIFY_SLOT_MAPPING, (int64_t[]){-1, -1, 4, -1, -1, old64, old64, old64}, 8);
 	ck_assert_uint_eq(verify_element_count(&image, VERIFY_POSITIONS), 0);
 	assert_int32(VERIFY_CU_SEQLENS_K, (int32_t[]){0, 11, 13, old}, 4);
@@ -211,7 +211,7 @@ END_TEST
 /* Request 1002 is moved by one, request 3 is text: its places are its positions. */
 START_TEST(planes_of_the_width_of_the_forward)
 {
-	verify_apply_prefill(&image, &shared_batch);
+	verify_apply_prefill(&image, &shared_batch, 2);
 	assert_int64(VERIFY_MROPE_POSITIONS,
 		     (int64_t[]){-491,	-490,  -489,  0,     1,	    27,	   30,	  33,
 				 0,	1,     36,    40,    44,    0,	   1,	  old64,
@@ -230,7 +230,7 @@ START_TEST(token_inputs)
 	const float *temperatures = image.arrays[VERIFY_TEMPERATURES];
 	const float *top_ps = image.arrays[VERIFY_TOP_PS];
 
-	verify_apply_prefill_tokens(&image, &shared_batch, &tokens);
+	verify_apply_prefill_tokens(&image, &shared_batch, 2, &tokens);
 	assert_int32(VERIFY_INPUT_IDS, (int32_t[]){71, 72, 73, 74, 75, old, old, old, old}, 9);
 	assert_int32(VERIFY_CU_SEQLENS_Q, (int32_t[]){0, 3, 5, old}, 4);
 	assert_int32(VERIFY_CU_NUM_DRAFT_TOKENS, (int32_t[]){old, old, old}, 3);
@@ -244,7 +244,7 @@ END_TEST
 /* The drafter reads pages of a prompt that is new, too; no context is above what is selected. */
 START_TEST(a_drafter_reads_pages)
 {
-	verify_apply_prefill(&image, &small_batch);
+	verify_apply_prefill(&image, &small_batch, 1);
 	/* a decode has six tokens */
 	assert_int64(VERIFY_SLOT_MAPPING, (int64_t[]){8, 9, 10, 11, old64, old64}, 6);
 	assert_int32(VERIFY_BLOCK_TABLES, (int32_t[]){2, 0, 0, old, old, old, old, old, old}, 9);
@@ -257,12 +257,50 @@ START_TEST(a_drafter_reads_pages)
 }
 END_TEST
 
+/* With MHA, padding has a context without tokens or pages, but no row of the table. */
+START_TEST(padding)
+{
+	verify_apply_prefill(&image, &cached_batch, 3);
+	assert_int64(VERIFY_SLOT_MAPPING,
+		     (int64_t[]){5, 6, 20, 21, 22, old64, old64, old64, old64, old64}, 10);
+	assert_int32(VERIFY_CONTEXT_LENS, (int32_t[]){7, 3, 0}, 3);
+	assert_int32(VERIFY_CU_SEQLENS_K, (int32_t[]){0, 7, 10, 10}, 4);
+	assert_int32(VERIFY_NUM_CACHED_TOKENS, (int32_t[]){5, 0, old}, 3);
+	assert_int32(VERIFY_SEQ_STARTS, (int32_t[]){0, 0, old}, 3);
+	assert_int32(VERIFY_BLOCK_TABLES, (int32_t[]){3, 1, 0, 5, 0, 0, old, old, old}, 9);
+	assert_int32(VERIFY_PREFILL_KV_INDPTR, (int32_t[]){0, 4, 6, 6}, 4);
+	assert_int32(VERIFY_KV_INDICES, (int32_t[]){6, 7, 2, 3, 10, 11}, 6);
+	ck_assert_mem_eq(image.arrays[VERIFY_PLE_HAS_INITIAL_STATE],
+			 ((unsigned char[]){1, 0, 0x11}), 3);
+}
+END_TEST
+
+/* MLA's rows of the table are padded, too. */
+START_TEST(padding_of_mla)
+{
+	const struct verify_tokens tokens = {
+		.ids = (const int32_t[]){71, 72, 73, 74},
+		.temperatures = (const float[]){1},
+		.top_ps = (const float[]){1},
+	};
+
+	verify_apply_prefill(&image, &small_batch, 2);
+	verify_apply_prefill_tokens(&image, &small_batch, 2, &tokens);
+	assert_int32(VERIFY_BLOCK_TABLES, (int32_t[]){2, 0, 0, 0, 0, 0, old, old, old}, 9);
+	assert_int32(VERIFY_PREFILL_KV_INDPTR, (int32_t[]){0, 1, 1}, 3);
+	assert_int32(VERIFY_KV_INDPTR, (int32_t[]){0, 1, 1, old}, 4);
+	assert_int32(VERIFY_KV_LAST_PAGE_LENS, (int32_t[]){4, 0, 0}, 3);
+	assert_int32(VERIFY_CU_SEQLENS_Q, (int32_t[]){0, 4, 4, old}, 4);
+	assert_int32(VERIFY_INPUT_IDS, (int32_t[]){71, 72, 73, 74, old, old, old}, 7);
+}
+END_TEST
+
 /* Sparse attention reads pages of a prompt that is new, without a drafter, too. */
 START_TEST(sparse_attention_reads_pages)
 {
 	image.shape.speculative_tokens = 0;
 	image.shape.index_topk = 3;
-	verify_apply_prefill(&image, &small_batch);
+	verify_apply_prefill(&image, &small_batch, 1);
 	assert_int32(VERIFY_BLOCK_TABLES, (int32_t[]){2, 0, 0, old, old, old, old, old, old}, 9);
 	assert_int32(VERIFY_PREFILL_KV_INDPTR, (int32_t[]){0, 1}, 2);
 	assert_int32(VERIFY_KV_INDICES, (int32_t[]){2}, 1);
@@ -332,6 +370,7 @@ int main(void)
 	tcase_add_checked_fixture(cases, create_image, destroy_image);
 	tcase_add_test(cases, nothing_cached);
 	tcase_add_test(cases, cached_tokens_switch_the_tables_on);
+	tcase_add_test(cases, padding);
 	suite_add_tcase(suite, cases);
 	tcase_add_checked_fixture(shared, create_shared_image, destroy_image);
 	tcase_add_test(shared, contexts_shared_by_ranks);
@@ -340,6 +379,7 @@ int main(void)
 	suite_add_tcase(suite, shared);
 	tcase_add_checked_fixture(small, create_small_image, destroy_image);
 	tcase_add_test(small, a_drafter_reads_pages);
+	tcase_add_test(small, padding_of_mla);
 	tcase_add_test(small, sparse_attention_reads_pages);
 	suite_add_tcase(suite, small);
 	tcase_add_test(chunks, forwards_of_few_tokens);
