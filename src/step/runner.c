@@ -168,8 +168,10 @@ h2d_status_t h2d_runner_destroy(h2d_runner_t *runner)
 		status = destroy_slot(&runner->slots[i]);
 	if (status == H2D_STATUS_SUCCESS)
 		status = h2d_registry_destroy(runner->registry);
-	if (status == H2D_STATUS_SUCCESS)
+	if (status == H2D_STATUS_SUCCESS) {
+		runner->registry = NULL; /* what follows may fail and be tried again */
 		status = h2d_device_free(runner->device, runner->draft_ids);
+	}
 	if (status != H2D_STATUS_SUCCESS)
 		return status;
 	h2d_runner_free_producers(runner);
