@@ -370,7 +370,7 @@ START_TEST(copy_waits_for_its_dependency)
 	nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	ck_assert_int_eq(hsa_signal_load_scacquire(completion), 2);
 	host[0] = 2;
-	h2d_device_store_signal(dependency, 0);
+	hsa_signal_store_screlease(dependency, 0);
 	while (hsa_signal_load_scacquire(completion) == 2)
 		;
 	ck_assert_int_eq(hsa_signal_load_scacquire(completion), 1);
@@ -413,7 +413,7 @@ START_TEST(transfer_behind_a_blocked_engine_times_out)
 			     H2D_STATUS_INVALID_STATE);
 		ck_assert_ptr_null(large);
 	}
-	h2d_device_store_signal(dependency, 0);
+	hsa_signal_store_screlease(dependency, 0);
 	while (hsa_signal_load_scacquire(completion) != 0)
 		;
 	/* The late copy ends behind the one that held it up; then the staging memory is free. */

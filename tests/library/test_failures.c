@@ -81,7 +81,7 @@ static void drain(h2d_stream_t *stream, hsa_signal_t gate)
 {
 	const hsa_queue_t *queue = h2d_stream_queue(stream);
 
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	while (hsa_queue_load_read_index_scacquire(queue) !=
 	       hsa_queue_load_write_index_relaxed(queue))
 		;
@@ -215,7 +215,7 @@ static void check_stopped(const hsa_queue_t *queue, hsa_signal_t gate)
 {
 	const struct timespec pause = {.tv_nsec = 50000000};
 
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	nanosleep(&pause, NULL);
 	ck_assert_uint_eq(hsa_queue_load_read_index_scacquire(queue), 0);
 	h2d_device_destroy_signal(gate);

@@ -187,7 +187,7 @@ START_TEST(graph_waits_for_its_replays_and_holds_its_stream)
 	check_status(h2d_graph_destroy(graph), H2D_STATUS_TIMEOUT);
 	check_message("the replays of a graph");
 	check_status(h2d_stream_destroy(stream), H2D_STATUS_INVALID_STATE);
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	while (h2d_graph_destroy(graph) != H2D_STATUS_SUCCESS)
 		;
 	dispatch_log_check(&log, 2);
@@ -206,7 +206,7 @@ START_TEST(launch_into_a_full_queue_is_refused_whole)
 
 	check_success(h2d_graph_launch(graph, stream));
 	check_status(h2d_graph_launch(graph, stream), H2D_STATUS_QUEUE_FULL);
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	while (h2d_graph_destroy(graph) != H2D_STATUS_SUCCESS)
 		;
 	dispatch_log_check(&log, 40);
@@ -227,7 +227,7 @@ START_TEST(graph_on_a_failed_queue_is_destroyed_without_waiting)
 	too_much_lds.dynamic_group_segment_size = 1 << 24;
 	check_success(h2d_stream_dispatch(stream, &too_much_lds));
 	check_success(h2d_graph_launch(graph, stream));
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	check_status(h2d_stream_synchronize(stream), H2D_STATUS_QUEUE_ERROR);
 	check_status(h2d_graph_launch(graph, stream), H2D_STATUS_QUEUE_ERROR);
 	check_success(h2d_graph_destroy(graph));
@@ -252,7 +252,7 @@ START_TEST(graph_of_which_one_of_two_queues_failed_is_destroyed)
 	check_success(h2d_graph_launch(graph, stream));
 	if (_i == 0)
 		check_success(h2d_graph_launch(graph, fixture_stream));
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	check_status(h2d_stream_synchronize(stream), H2D_STATUS_QUEUE_ERROR);
 	if (_i == 1)
 		check_success(h2d_graph_launch(graph, fixture_stream));
@@ -279,19 +279,19 @@ START_TEST(graph_waits_for_its_replays_on_all_streams)
 	check_success(h2d_stream_create(fixture_device, &hasty, &recorder));
 	h2d_graph_t *graph = record(&log, recorder, 0, 2);
 	check_success(h2d_graph_launch(graph, blocked));
-	check_success(h2d_stream_destroy(recorder));
+	check_success_in_time(h2d_stream_destroy(recorder));
 	check_success(h2d_graph_launch(graph, fixture_stream));
 	check_success(h2d_stream_synchronize(fixture_stream));
 	check_status(h2d_graph_destroy(graph), H2D_STATUS_TIMEOUT);
 	dispatch_log_check(&log, 2);
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	check_success(h2d_stream_synchronize(blocked));
 	check_status(h2d_stream_destroy(blocked), H2D_STATUS_INVALID_STATE);
 	check_success(h2d_graph_launch(graph, fixture_stream));
 	check_success(h2d_stream_destroy(blocked));
 	check_success(h2d_stream_synchronize(fixture_stream));
 	dispatch_log_check_values(&log, expected, 6);
-	check_success(h2d_graph_destroy(graph));
+	check_success_in_time(h2d_graph_destroy(graph));
 	h2d_device_destroy_signal(gate);
 	dispatch_log_free(&log);
 }

@@ -174,8 +174,8 @@ START_TEST(memory_fault_fails_the_owner_and_names_the_address)
 		    "0x7000");
 	ck_assert_int_eq(*(const int32_t *)h2d_buffer_host(pair.a), 11);
 	/* Its queue is made inactive, so there is nothing to wait for. */
-	check_success(h2d_owner_drain(pair.owner));
-	check_success(h2d_owner_destroy(pair.owner));
+	check_success_in_time(h2d_owner_drain(pair.owner));
+	check_success_in_time(h2d_owner_destroy(pair.owner));
 }
 END_TEST
 
@@ -217,7 +217,7 @@ static void check_stopped(const struct waiting *waiting)
 {
 	const hsa_queue_t *queue = h2d_stream_queue(waiting->stream);
 
-	h2d_device_store_signal(waiting->gate, 0);
+	hsa_signal_store_screlease(waiting->gate, 0);
 	sleep_ms(50);
 	ck_assert_uint_eq(hsa_queue_load_read_index_scacquire(queue), 0);
 	check_success(h2d_stream_destroy(waiting->stream));
@@ -232,7 +232,7 @@ START_TEST(queue_is_stopped_after_a_fault_before_its_owner_is_freed)
 	check_success(h2d_device_get_info(fixture_device, &info));
 	h2d_device_notify_memory_fault(info.agent, 0x5000);
 	check_fails(h2d_stream_synchronize(waiting.stream), H2D_STATUS_MEMORY_FAULT, "0x5000");
-	check_success(h2d_owner_destroy(waiting.pair.owner));
+	check_success_in_time(h2d_owner_destroy(waiting.pair.owner));
 	check_stopped(&waiting);
 }
 END_TEST
@@ -249,10 +249,10 @@ START_TEST(fault_of_another_queue_frees_nothing_that_dma_may_read)
 
 	enqueue_faulty_consumer(0x7000);
 	waiting = publish_behind_a_gate(backend);
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	check_fails(h2d_stream_synchronize(fixture_stream), H2D_STATUS_MEMORY_FAULT, "0x7000");
 	if (backend == H2D_BACKEND_PULL) {
-		check_success(h2d_owner_destroy(waiting.pair.owner));
+		check_success_in_time(h2d_owner_destroy(waiting.pair.owner));
 		check_stopped(&waiting);
 		return;
 	}

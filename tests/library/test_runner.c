@@ -354,7 +354,7 @@ START_TEST(runner_whose_queue_failed_is_destroyed_at_once)
 	check_success(h2d_stream_submit(stream, &invalid, 1));
 	runner = make_busy_runner(h2d_backend_name((h2d_backend_t)_i), UINT64_C(5000000000),
 				  stream);
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	check_status(h2d_stream_synchronize(stream), H2D_STATUS_QUEUE_ERROR);
 	check_success(h2d_runner_destroy(runner));
 	/* Nothing is left in the ring of the DMA engine, which zeroes this memory. */
@@ -393,7 +393,7 @@ START_TEST(runner_on_a_full_queue_keeps_all_slots)
 	}
 	check_success(h2d_runner_buffer(runner, "numbers", &buffer));
 	ck_assert_str_eq(h2d_buffer_name(buffer), "numbers");
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	check_success_in_time(h2d_runner_destroy(runner));
 	check_success_in_time(h2d_stream_destroy(stream));
 	h2d_device_destroy_signal(gate);

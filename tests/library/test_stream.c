@@ -339,7 +339,7 @@ START_TEST(waits_end_at_their_timeout_and_can_be_repeated)
 	check_message("slot 1, group \"mha\" did not end within 1000000 ns");
 	h2d_device_add_signal(signal, -1);
 	check_success(h2d_stream_wait_signal(stream, signal, 0, "the signal"));
-	h2d_device_store_signal(gate, 0);
+	hsa_signal_store_screlease(gate, 0);
 	check_success_in_time(h2d_stream_synchronize(stream));
 	check_success_in_time(h2d_stream_destroy(stream));
 	h2d_device_destroy_signal(gate);
