@@ -36,7 +36,7 @@ static int bind_for_user(void *socket, const char *address)
 void *worker_socket_open(void *context, int type, bool bind, const char *address,
 			 struct tool_error *error)
 {
-	const int unlimited = 0, timeout = WORKER_TIMEOUT_MS, linger = 1000;
+	const int unlimited = 0, timeout = WORKER_TIMEOUT_MS, linger = 5000;
 	void *socket = zmq_socket(context, type);
 
 	if (socket == NULL) {

@@ -277,7 +277,10 @@ static int handle(struct workers *workers, struct worker_message *message, struc
 	}
 }
 
-/* A worker that ends before its figures have come cannot send them any more. */
+/*
+ * A worker that fails sends no figures any more. One that has ended well has sent them, and they
+ * may still be on their way: await() bounds how long.
+ */
 static int check_processes(struct workers *workers, struct tool_error *error)
 {
 	for (uint32_t i = 0; i < workers->settings.count; i++) {
@@ -287,7 +290,7 @@ static int check_processes(struct workers *workers, struct tool_error *error)
 		if (member->process == 0 || waitpid(member->process, &status, WNOHANG) <= 0)
 			continue;
 		member->process = 0;
-		if (member->has_result)
+		if (member->has_result || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 			continue;
 		tool_error_set(error, "worker %u has ended with %s %d", i,
 			       WIFSIGNALED(status) ? "signal" : "status",
